@@ -13,6 +13,32 @@ The same with an engine, which can do more:
         document = await engine.wait(run_id)
 
 Names are imported when they are first used, so that `import openskelo` costs next to nothing.
+
+How it works: a command (start a run, report an attempt, answer a question) is decided by pure code, the events that
+follow are appended to the log, and only then does work start. A run is the sum of its events, so a crash loses nothing.
+
+    command ──> engine ──> kernel decides ──> stores append ──> executors do the work ──> command …
+                                                   └──> history, wire: what people and programs read
+
+The packages, from the top down; each imports only from those below it (docs/architecture.md says more):
+
+    cli, server                    the command `skelo`; REST, streams and the dashboard
+    testing                        for tests of workflows, stores and agents
+    engine                         takes commands, drives runs, starts the work that they owe
+    history                        reads logs: show, list, verify, replay, compare, export, prune
+    workflows                      from the text of a workflow to a checked definition, or to Problems
+    executors                      does the work of nodes: from the request of an attempt to its outcome
+    agents                         coding agents: their programs, permissions, sandboxes, workspaces
+    gates, ops, checks             gate types, ops of plans, checkers of files: one file each
+    stores, programs               where logs are kept; external programs that end with their parent
+    project                        the folder around workflow files, and what its `skelo.yaml` allows
+    providers, handlers, wire      model APIs; built-in handlers; what clients see of a run
+    agent_settings, extensions     the settings of agents; how one-file extensions are found
+    record                         what proves a run: hash chain, receipts, signature, export
+    values                         JSON, JSON Schema, CEL expressions, templates
+    kernel                         the pure rules: commands, events, the state of a run
+    clock, errors, files           time, the error tree, file access
+    http_connections, structs      limits on the connections of a server; value classes
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def test_in_a_pipe_each_call_is_a_line_and_the_run_waits(root: Path) -> None:
     assert ended.returncode == 3
     lines = [line.split("work", 1)[1].strip() for line in ended.stderr.splitlines() if " work " in line]
     assert lines[0] == "started"
-    assert lines[1].endswith(", gated, not boxed")
+    assert lines[1].endswith(", gated, no sandbox")
     assert lines[2].startswith("Bash pytest -q: ok")
     assert lines[3:5] == [
         "Bash curl evil: denied, the project denies it (commands: *curl*)",

@@ -27,7 +27,7 @@ def test_it_lists_the_agents_of_the_project(tmp_path: Path) -> None:
     listed = _skelo(root, "agents")
     assert (listed.code, listed.out) == (
         0,
-        "helper  custom, installed, model small, workspace worktree or none, boxed by bubblewrap\n"
+        "helper  custom, installed, model small, workspace worktree or none, sandbox bubblewrap\n"
         "  skip: asks when its program chooses to, and cannot take changed arguments\n",
     )
     assert _skelo(root, "agents", "--json").document == {

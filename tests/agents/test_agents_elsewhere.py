@@ -7,9 +7,10 @@ import subprocess
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
 import yaml
 
-from openskelo.kernel.json import Json
+from openskelo.kernel.json import Json, JsonObject
 from tests import forked_skelo
 from tests.agents import repository
 
@@ -33,13 +34,23 @@ def test_doctor_says_whether_an_agent_can_start(tmp_path: Path) -> None:
     assert (finding["state"], finding["detail"]) == ("warn", "no-such-agent: there is no such program")
 
 
-def test_explain_names_the_agent_and_how_it_is_boxed(tmp_path: Path) -> None:
-    root = repository.make(tmp_path)
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "sandbox auto, permissions skip"),
+        ({"permissions": "gated"}, "sandbox auto, permissions gated"),
+        ({"sandbox": "none"}, "no sandbox, permissions skip"),
+    ],
+    ids=["skip", "gated", "no sandbox"],
+)
+def test_explain_names_the_agent_its_sandbox_and_its_permissions(
+    tmp_path: Path, settings: JsonObject, words: str
+) -> None:
+    root = repository.make(tmp_path, **settings)
     (root / "flow.yaml").write_text(yaml.safe_dump(repository.block("@say x")))
     shown = skelo(root, "explain", "flow.yaml")
     assert shown.returncode == 0, shown.stderr
-    words = "agent helper (custom, workspace worktree or none, sandbox auto, permissions skip)"
-    assert words in " ".join(shown.stdout.split())
+    assert f"agent helper (custom, workspace worktree or none, {words})" in " ".join(shown.stdout.split())
 
 
 def _totals(root: Path) -> dict[str, Any]:

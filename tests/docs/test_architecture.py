@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import json
 import keyword
 import re
 from pathlib import Path
@@ -29,6 +30,16 @@ def test_a_named_file_has_the_functions_that_the_map_names(file: str, names: str
     defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     missing = set(re.findall(r"`(\w+)`", names)) - defined
     assert not missing, f"{file} no longer defines {sorted(missing)}: name what does in docs/architecture.md"
+
+
+_ROUTES = re.findall(r"`(GET|POST|PATCH|PUT|DELETE) (/[^`\s]*)`", _PAGE.read_text("utf-8"))
+
+
+def test_the_map_names_routes_of_the_server() -> None:
+    paths = json.loads((tracked.ROOT / "tests" / "server" / "openapi.json").read_text("utf-8"))["paths"]
+    assert _ROUTES
+    unknown = [f"{method} {path}" for method, path in _ROUTES if method.lower() not in paths.get(path, {})]
+    assert unknown == [], "name routes of tests/server/openapi.json in docs/architecture.md"
 
 
 _PAGES = sorted((tracked.ROOT / "docs" / "extending").glob("*.md"))

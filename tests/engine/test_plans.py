@@ -12,7 +12,7 @@ import pytest
 
 import openskelo
 from openskelo import errors
-from openskelo.history import compare, comparison, export, replay, verify
+from openskelo.history import compare, comparison_result, export, replay, verify
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.stores.sqlite import data_dir
 from openskelo.values import canonical
@@ -596,7 +596,7 @@ def test_a_variable_that_a_fork_has_set_is_shown_at_its_step(tmp_path: Path) -> 
             )
             found = await compare.compare(engine.store, first, forked)
             assert {node.node: node.inputs for node in found.nodes if not node.same} == {
-                "end": (comparison.Change(path="/a/n", kind="changed", before=4, after=9),)
+                "end": (comparison_result.Change(path="/a/n", kind="changed", before=4, after=9),)
             }
             assert not found.same_work
 

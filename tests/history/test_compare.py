@@ -10,7 +10,7 @@ import pytest
 
 import openskelo
 from openskelo import errors
-from openskelo.history import compare, comparison
+from openskelo.history import compare, comparison_result
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.stores import memory
 from tests.engine import proving, stage
@@ -22,11 +22,11 @@ def compared(
     sign: str = "!",
     workflow: openskelo.Workflow | None = None,
     topic: str = "bees",
-) -> comparison.Comparison:
+) -> comparison_result.Comparison:
     """A run, another one in which something may differ, and their comparison."""
     workshop = proving.Workshop()
 
-    async def story() -> comparison.Comparison:
+    async def story() -> comparison_result.Comparison:
         async with workshop.engine(root) as engine:
             first = await proving.finish(engine)
             workshop.sign = sign
@@ -53,19 +53,19 @@ def test_another_result_is_shown_where_it_appears(tmp_path: Path) -> None:
     found = compared(tmp_path, sign="?")
     assert (found.same_work, found.same_workflow) == (False, True)
     assert {node.node: node.outputs for node in found.nodes if not node.same} == {
-        "shout": (comparison.Change(path="/text", kind="changed", before="ABOUT BEES !", after="ABOUT BEES ?"),),
+        "shout": (comparison_result.Change(path="/text", kind="changed", before="ABOUT BEES !", after="ABOUT BEES ?"),),
         "each": (
-            comparison.Change(path="/text/0", kind="changed", before="a: ABOUT BEES !", after="a: ABOUT BEES ?"),
-            comparison.Change(path="/text/1", kind="changed", before="b: ABOUT BEES !", after="b: ABOUT BEES ?"),
+            comparison_result.Change(path="/text/0", kind="changed", before="a: ABOUT BEES !", after="a: ABOUT BEES ?"),
+            comparison_result.Change(path="/text/1", kind="changed", before="b: ABOUT BEES !", after="b: ABOUT BEES ?"),
         ),
     }
 
 
-def _forked(root: Path, node: str, inputs: JsonObject | None = None) -> comparison.Comparison:
+def _forked(root: Path, node: str, inputs: JsonObject | None = None) -> comparison_result.Comparison:
     """A run, a fork of it, and their comparison."""
     workshop = proving.Workshop()
 
-    async def story() -> comparison.Comparison:
+    async def story() -> comparison_result.Comparison:
         async with workshop.engine(root) as engine:
             first = await proving.finish(engine)
             second = await engine.fork(first, node=node, inputs=inputs)
@@ -90,7 +90,7 @@ def test_what_a_fork_has_set_is_shown_at_its_node(tmp_path: Path) -> None:
     found = _forked(tmp_path, "shout", {"text": "about wasps "})
     assert not found.same_work
     assert {node.node: node.inputs for node in found.nodes if node.inputs} == {
-        "shout": (comparison.Change(path="/text", kind="changed", before="about bees ", after="about wasps "),)
+        "shout": (comparison_result.Change(path="/text", kind="changed", before="about bees ", after="about wasps "),)
     }
 
 
@@ -102,7 +102,7 @@ def test_an_input_that_a_fork_has_set_to_what_it_was_is_no_difference(tmp_path: 
 
 def test_other_inputs_are_shown(tmp_path: Path) -> None:
     found = compared(tmp_path, topic="wasps")
-    assert found.inputs == (comparison.Change(path="/topic", kind="changed", before="bees", after="wasps"),)
+    assert found.inputs == (comparison_result.Change(path="/topic", kind="changed", before="bees", after="wasps"),)
     assert not found.same_work
 
 
@@ -162,18 +162,18 @@ def test_other_outputs_of_the_run_are_shown(tmp_path: Path) -> None:
     flow = proving.flow(outputs={"loud": "shout.text"})
     workshop = proving.Workshop()
 
-    async def story() -> comparison.Comparison:
+    async def story() -> comparison_result.Comparison:
         async with workshop.engine(tmp_path) as engine:
             first = await proving.finish(engine, flow)
             workshop.sign = "?"
             return await compare.compare(engine.store, first, await proving.finish(engine, flow))
 
     assert stage.play(story).outputs == (
-        comparison.Change(path="/loud", kind="changed", before="ABOUT BEES !", after="ABOUT BEES ?"),
+        comparison_result.Change(path="/loud", kind="changed", before="ABOUT BEES !", after="ABOUT BEES ?"),
     )
 
 
-def _told(root: Path, *messages: str | None) -> comparison.Comparison:
+def _told(root: Path, *messages: str | None) -> comparison_result.Comparison:
     """Two runs of `work`, then `after`; in each `work` fails with its message, or waits for a person where it is None.
 
     The second is still waiting when they are compared.
@@ -187,7 +187,7 @@ def _told(root: Path, *messages: str | None) -> comparison.Comparison:
     async def work(ctx: openskelo.Context) -> dict[str, Json]:
         raise ValueError(next(said))
 
-    async def story() -> comparison.Comparison:
+    async def story() -> comparison_result.Comparison:
         async with stage.open_engine(root, work=work, after=work) as engine:
             runs: list[str] = []
             for message in messages:
@@ -284,8 +284,8 @@ def test_an_unknown_run_is_not_found(tmp_path: Path) -> None:
     ],
 )
 def test_values_part_at_json_pointers(before: Json, after: Json, expected: list[tuple[str, str]]) -> None:
-    assert [(change.path, change.kind) for change in comparison.find_changes(before, after)] == expected
+    assert [(change.path, change.kind) for change in comparison_result.find_changes(before, after)] == expected
 
 
 def test_the_list_of_differences_is_bounded() -> None:
-    assert len(comparison.find_changes(list(range(500)), list(range(1, 501)))) == comparison.MAX_CHANGES
+    assert len(comparison_result.find_changes(list(range(500)), list(range(1, 501)))) == comparison_result.MAX_CHANGES

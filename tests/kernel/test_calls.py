@@ -10,8 +10,8 @@ from openskelo.errors import Refused
 from openskelo.kernel import commands, definition, events
 from openskelo.kernel import run as runs
 from openskelo.kernel.json import JsonObject
+from tests.kernel.flows.test_graph import Room, room
 from tests.kernel.stage import Stage, failure, flow, work
-from tests.kernel.test_graph import Room, room
 
 RULE: JsonObject = {"kind": "execute", "command": "make test"}
 ARGS: JsonObject = {"tool": "Bash", "arguments": {"command": "make test"}, "rule": RULE}

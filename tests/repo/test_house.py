@@ -1,9 +1,10 @@
-"""The house style that a program can see: a file says what it is, has a name that means something, and stays small."""
+"""The house style that a program can see: a file says what it is and has a name that means something."""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 
 from scripts import sizes
 
@@ -127,3 +128,62 @@ def test_decisions_are_statements() -> None:
                     nested.append(f"{path.relative_to(tracked.ROOT)}:{node.lineno}")
     assert nested == []
     assert 1000 * count < MOST_CONDITIONAL_EXPRESSIONS * lines, f"{count} in {lines} lines"
+
+
+#: Packages of which each module is one of a kind: they need no table of contents, because all modules are alike.
+CATALOGS = {
+    "agents/profiles",
+    "cli/commands",
+    "executors/kinds",
+    "gates",
+    "handlers/builtin",
+    "ops",
+    "ops/checkers",
+    "ops/tools",
+    "ops/transforms",
+    "providers/kinds",
+}
+PACKAGES = {
+    path.parent.relative_to(tracked.ROOT / "src" / "openskelo").as_posix(): path
+    for path in tracked.files("src/*.py")
+    if path.name == "__init__.py"
+}
+
+
+def _contents(package: str) -> set[str]:
+    """Return the names of the modules and packages that are directly in a package."""
+    modules = {path.stem for path in tracked.files("src/*.py") if path.parent == PACKAGES[package].parent}
+    packages = {path.parent.name for path in PACKAGES.values() if path.parent.parent == PACKAGES[package].parent}
+    return (modules - {"__init__", "__main__"}) | packages
+
+
+def _listed(docstring: str) -> set[str]:
+    """Return what a docstring names: between backticks, or in a cell of a table or drawing."""
+    cells = re.findall(r"`([^`]*)`", docstring)
+    for line in docstring.splitlines():
+        cells += re.split(r"\s{2,}|[│├└]|[─-]{2,}>?", line) if re.search(r"\s{2}|──|--", line) else []
+    words = [word for cell in cells for word in re.split(r",\s*|\s", cell.strip())]
+    return {word.strip("(),;:").removesuffix("/").removesuffix(".py").split(".")[0] for word in words}
+
+
+def test_a_package_that_names_two_of_its_modules_names_all_of_them() -> None:
+    assert PACKAGES.keys() >= CATALOGS
+    incomplete: dict[str, list[str]] = {}
+    for package in PACKAGES.keys() - CATALOGS:
+        docstring = ast.get_docstring(ast.parse(PACKAGES[package].read_text("utf-8"))) or ""
+        contents = _contents(package)
+        missing = contents - _listed(docstring)
+        if missing and len(contents - missing) >= 2:
+            incomplete[package] = sorted(missing)
+    assert incomplete == {}
+
+
+#: In one folder, unless its modules are all alike.
+MOST_MODULES = 17
+
+
+def test_a_folder_reads_like_a_table_of_contents() -> None:
+    folders = Counter(path.parent for path in tracked.files("src/*.py") if path.name != "__init__.py")
+    catalogs = {PACKAGES[package].parent for package in CATALOGS}
+    assert folders.keys() >= catalogs
+    assert {folder: size for folder, size in folders.items() if size > MOST_MODULES and folder not in catalogs} == {}

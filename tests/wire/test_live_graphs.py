@@ -16,9 +16,9 @@ from openskelo.values import canonical
 from openskelo.wire import wire_ids
 from openskelo.wire.projection import Projection
 from tests.kernel import live_play, stage
+from tests.kernel.flows.test_graph import Room, room
 from tests.kernel.live_play import edge_id, worker
 from tests.kernel.stage import RUN
-from tests.kernel.test_graph import Room, room
 from tests.record import verifying
 from tests.record.test_histories import honest
 from tests.wire import patching, wired

@@ -118,16 +118,20 @@ class _Connection:
 
     @classmethod
     async def open(
-        cls, project: Project, server: session_server.SessionServer, request: SessionRequest, box: sandbox.Sandbox
+        cls,
+        project: Project,
+        server: session_server.SessionServer,
+        request: SessionRequest,
+        chosen_sandbox: sandbox.Sandbox,
     ) -> _Connection:
         """Return a new connection for a program in this sandbox."""
-        hosts = () if box.kind == "none" else _hosts(request)
+        hosts = () if chosen_sandbox.kind == "none" else _hosts(request)
         connection = cls(server, request, _make_gateway(project, request.agent), hosts)
         await connection._tools.start()
         handlers = {"tools": connection._tools.handle, "hook": connection.permissions.handle_hook}
         if connection.gateway is not None and request.agent.network != "none":
             handlers["model"] = connection.gateway.handle
-        port = sandbox.relay_port(box)
+        port = sandbox.relay_port(chosen_sandbox)
         connection.address = await server.open(handlers, relay_port=port)
         if port is None:
             await connection._open_ports(hosts)
@@ -190,7 +194,7 @@ class Session:
         client: acp_client.AcpClient,
         connection: _Connection,
         request: SessionRequest,
-        box: sandbox.Sandbox,
+        chosen_sandbox: sandbox.Sandbox,
     ) -> None:
         self.permissions = connection.permissions
         self.agent = request.agent
@@ -200,7 +204,7 @@ class Session:
         self.gateway = connection.gateway
         self.result = request.result
         self.is_planning = request.is_planning
-        self.sandbox = box
+        self.sandbox = chosen_sandbox
         self.id = ""
         self.knows_task = False  # the agent has had the full prompt in this conversation
         self.is_broken = False  # it cannot take another turn
@@ -225,20 +229,20 @@ async def open_session(project: Project, server: session_server.SessionServer, r
     """
     agent = request.agent
     profile = profiles.PROFILES[agent.provider]
-    box = await sandbox.choose(agent.sandbox)
-    if request.is_planning and box.kind == "none":
+    chosen_sandbox = await sandbox.choose(agent.sandbox)
+    if request.is_planning and chosen_sandbox.kind == "none":
         raise errors.AttemptFailed(
             f"{agent.name} is not confined, so nothing keeps it from changing files while the run is in PLANNING mode",
             code="PLANNING_MODE",
             hint="let it have a sandbox: `sandbox: auto`",
             retryable=False,
         )
-    check_permissions(agent, box)
-    connection = await _Connection.open(project, server, request, box)
+    check_permissions(agent, chosen_sandbox)
+    connection = await _Connection.open(project, server, request, chosen_sandbox)
     session: Session | None = None
     try:
-        agent_process = await _start_program(project, request, box, connection)
-        session = Session(agent_process, acp_client.AcpClient(agent_process), connection, request, box)
+        agent_process = await _start_program(project, request, chosen_sandbox, connection)
+        session = Session(agent_process, acp_client.AcpClient(agent_process), connection, request, chosen_sandbox)
         opening = _open_conversation(session.client, profile, request, connection.address)
         session.id, session.knows_task = await time_limit.within(agent.start_ms, opening)
     except BaseException as error:
@@ -256,9 +260,13 @@ async def open_session(project: Project, server: session_server.SessionServer, r
     return session
 
 
-def check_permissions(agent: agent_settings.AgentSettings, box: sandbox.Sandbox) -> None:
+def check_permissions(agent: agent_settings.AgentSettings, chosen_sandbox: sandbox.Sandbox) -> None:
     """Raise AttemptFailed AGENT_GATE if a gated agent could make calls unasked that nothing confines."""
-    if agent.permissions == "skip" or box.kind != "none" or profiles.PROFILES[agent.provider].asks_before_changes:
+    if (
+        agent.permissions == "skip"
+        or chosen_sandbox.kind != "none"
+        or profiles.PROFILES[agent.provider].asks_before_changes
+    ):
         return
     raise errors.AttemptFailed(
         f"{agent.name} is gated, but its program may make calls without asking, and it is not confined",
@@ -269,14 +277,14 @@ def check_permissions(agent: agent_settings.AgentSettings, box: sandbox.Sandbox)
 
 
 async def _start_program(
-    project: Project, request: SessionRequest, box: sandbox.Sandbox, connection: _Connection
+    project: Project, request: SessionRequest, chosen_sandbox: sandbox.Sandbox, connection: _Connection
 ) -> process.AgentProcess:
     """Write the settings of the agent, and start its program in its sandbox."""
     agent, place = request.agent, request.place
     profile = profiles.PROFILES[agent.provider]
     home = place.home
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    launch = _make_launch(request, connection, box, sandbox.inner_home(box, home))
+    launch = _make_launch(request, connection, chosen_sandbox, sandbox.inner_home(chosen_sandbox, home))
     argv = (*programs.find(project.data_dir, agent), *_model_arguments(agent, profile))
     for folder in (project.root, request.place.folder):
         write_roots = file_access.writable_roots(project.root, project.write_roots)
@@ -300,7 +308,7 @@ async def _start_program(
         sockets=connection.sockets,
         ports=(*access.ports, *connection.ports),
     )
-    confinement = sandbox.confine(box, access, argv, environment)
+    confinement = sandbox.confine(chosen_sandbox, access, argv, environment)
     return await process.AgentProcess.start(
         confinement.argv,
         place.folder,
@@ -318,7 +326,9 @@ def _make_gateway(project: Project, agent: agent_settings.AgentSettings) -> gate
     return gateway.Gateway(agent, key)
 
 
-def _make_launch(request: SessionRequest, connection: _Connection, box: sandbox.Sandbox, home: Path) -> profiles.Launch:
+def _make_launch(
+    request: SessionRequest, connection: _Connection, chosen_sandbox: sandbox.Sandbox, home: Path
+) -> profiles.Launch:
     """Return what the program is started with: of its model it gets the gateway's address, and a token for a key."""
     address = connection.address
     launch = profiles.Launch(
@@ -326,7 +336,7 @@ def _make_launch(request: SessionRequest, connection: _Connection, box: sandbox.
         home=home,
         hook_url=address.url("hook"),
         hook_token=address.token,
-        hook_command=sandbox.hook_argv(box, address.url("hook")),
+        hook_command=sandbox.hook_argv(chosen_sandbox, address.url("hook")),
     )
     if connection.gateway is None:
         return launch

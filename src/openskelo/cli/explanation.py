@@ -216,9 +216,9 @@ def models(node: definition.Node) -> list[str]:
     if agent:
         place = json_fields.object_at(agent, "workspace").get("kind") or "worktree or none"
         money = ", own log-in, USD unknown" if agent.get("login") == "own" else ""
-        box = json_fields.text_at(agent, "sandbox")
-        box_text = "not boxed" if box == "none" else f"sandbox {box}"
-        words = f"{agent['provider']}, workspace {place}, {box_text}, permissions skip{money}"
+        kind = json_fields.text_at(agent, "sandbox")
+        sandbox = "no sandbox" if kind == "none" else f"sandbox {kind}"
+        words = f"{agent['provider']}, workspace {place}, {sandbox}, permissions {agent['permissions']}{money}"
         texts.append(f"agent {agent['name']} ({words})")
     for pin in json_fields.objects_at(json_fields.object_at(node.config, "pinned"), "experts"):
         model = json_fields.text_at(pin, "model")

@@ -282,7 +282,10 @@ def approval_lines(approval: JsonObject, write_command: WriteCommand, painter: o
 
 
 def proposed_values(approval: JsonObject) -> JsonObject:
-    """Return the values that a plain approval accepts; a question of a plan or an agent asks for new ones."""
+    """Return the values that count if a person approves without changing any: what was asked, or a call's arguments.
+
+    They are empty for a question of a plan or of an agent, because its answer consists of new values.
+    """
     args = json_fields.object_at(approval, "args")
     if approval.get("kind") == "call":
         if args.get("question"):

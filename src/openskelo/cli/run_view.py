@@ -135,13 +135,14 @@ def sentence(envelope: JsonObject) -> str:
 
 
 def _session(data: JsonObject) -> str:
-    """Return which agent works, with which gate, and whether it is boxed."""
+    """Return which agent works, with which permissions, and in which sandbox."""
     session = json_fields.object_at(data, "session")
     how = "continues" if session.get("continued") else "opens"
     number = output.one_line(str(session.get("sessionId")))[:8]
     kind = json_fields.object_at(session, "sandbox").get("kind", "none")
-    box = "not boxed" if kind == "none" else f"boxed by {kind}"
-    return f"{output.one_line(str(session.get('agent')))} {how} session {number}, {session.get('permissions')}, {box}"
+    sandbox = "no sandbox" if kind == "none" else f"sandbox {kind}"
+    agent, permissions = output.one_line(str(session.get("agent"))), session.get("permissions")
+    return f"{agent} {how} session {number}, {permissions}, {sandbox}"
 
 
 class CallLines:

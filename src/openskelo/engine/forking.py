@@ -261,7 +261,7 @@ def _unjudged_outputs(run: Run, workflow: definition.Workflow, node: str) -> Sto
 
 
 def _without_judging(node: definition.Node) -> definition.Node:
-    """Return the node without its texts, and without what happens to its outputs once they are there."""
+    """Return the node with only what its outputs depend on: no texts, post gates, retries or bounces."""
     return replace(
         node, label="", description="", post_gates=(), post_composition="all", retry=definition.ONE_TRY, bounces=()
     )

@@ -339,14 +339,15 @@ def _check_agent(project: Project, agent: AgentSettings) -> Finding:
         command = programs.find(project.data_dir, agent)
         for reference in (agent.api_key, *agent.env.values()):
             secrets.resolve(reference or "", project.secrets)
-        box = sandbox.choose_now(agent.sandbox)
+        chosen_sandbox = sandbox.choose_now(agent.sandbox)
     except errors.AttemptFailed as error:
         return Finding(name=name, state="warn", detail=f"{agent.provider}: {error.message}", hint=error.hint)
     if shutil.which(command[0]) is None:
         hint = "install it, or correct `command` in skelo.yaml"
         return Finding(name=name, state="warn", detail=f"{command[0]}: there is no such program", hint=hint)
-    detail = f"{agent.provider}, {command[0]}, {'not boxed' if box.kind == 'none' else f'boxed by {box.kind}'}"
-    if box.kind == "bubblewrap" or agent.sandbox == "none":
+    kind = chosen_sandbox.kind
+    detail = f"{agent.provider}, {command[0]}, {'no sandbox' if kind == 'none' else f'sandbox {kind}'}"
+    if kind == "bubblewrap" or agent.sandbox == "none":
         return Finding(name=name, state="ok", detail=detail)
     missing = sandbox.probe("bubblewrap").why
     return Finding(name=name, state="ok", detail=f"{detail} (bubblewrap: {missing})", hint=sandbox.INSTALL)

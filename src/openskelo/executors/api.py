@@ -1,7 +1,7 @@
-"""The seam between the engine and the work of nodes: work in, outputs out.
+"""The interface between the engine and the work of nodes: work in, outputs out.
 
-An `Executor` exists once per kind of work (`ai`, `deterministic`, `approval`, `op`, `graph_turn`); the registry finds
-it. The performer asks it for the `Work` of a node once, and then calls that work for every attempt:
+An `Executor` exists once per kind of work (`ai`, `deterministic`, `approval`, `op`, `agent`, `graph_turn`); the
+registry finds it. The performer asks it for the `Work` of a node once, and then calls that work for every attempt:
 
     executor.check_available(node, services)           before a run starts: is everything there that the node needs?
     executor.check_present(node, services)             before a run goes on: are its files and secrets there, too?
@@ -71,9 +71,10 @@ class Executor(Protocol):
         """Raise InvalidInput if something is missing here that `node` needs, so that no run starts only to fail."""
 
     def check_present(self, node: definition.Node, services: Services) -> None:
-        """Raise AttemptFailed if a file or a secret that `node` needs is missing here, so that no run goes on to that.
+        """Raise AttemptFailed if a file or a secret that `node` needs is missing in this process.
 
-        A run may start without them: it may only come to the node later, and in another process.
+        The engine calls this before it resumes a run, not when a run starts: a run may reach the node much later, and
+        in another process that has the file or the secret.
         """
 
     async def check_inputs(self, node: definition.Node, known: JsonObject, services: Services) -> None:

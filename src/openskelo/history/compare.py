@@ -12,7 +12,7 @@ from typing import cast
 from openskelo import errors
 from openskelo.executors import stored_values
 from openskelo.executors.inputs import node_inputs
-from openskelo.history import comparison, loading, run_document
+from openskelo.history import comparison_result, loading, run_document
 from openskelo.kernel import budget, ids, workflow_codec
 from openskelo.kernel.json import JsonObject
 from openskelo.kernel.run import NodeState, Run, status
@@ -30,26 +30,26 @@ class _Side:
 
     run: Run
     receipts: list[JsonObject] = field(default_factory=list[JsonObject])
-    uses: dict[str, comparison.Use] = field(default_factory=dict[str, comparison.Use])
+    uses: dict[str, comparison_result.Use] = field(default_factory=dict[str, comparison_result.Use])
 
 
-async def compare(store: api.Store, run_a: str, run_b: str) -> comparison.Comparison:
+async def compare(store: api.Store, run_a: str, run_b: str) -> comparison_result.Comparison:
     """Compare two runs of one store, ended or not. Raise NotFound, or Corrupt for an unreadable log."""
     a, b = await _load(store, run_a), await _load(store, run_b)
     inputs_a, inputs_b = [await stored_values.load(store, side.run.inputs) for side in (a, b)]
     outputs_a, outputs_b = [await run_document.outputs(store, side.run) for side in (a, b)]
     nodes = await _compare_nodes(store, a, b)
-    return comparison.Comparison(
+    return comparison_result.Comparison(
         a=await asyncio.to_thread(_run_side, a),
         b=await asyncio.to_thread(_run_side, b),
         same_work=await asyncio.to_thread(_is_same_work, a, b, nodes),
-        inputs=tuple(comparison.find_changes(inputs_a, inputs_b)),
-        outputs=tuple(comparison.find_changes(outputs_a, outputs_b)),
+        inputs=tuple(comparison_result.find_changes(inputs_a, inputs_b)),
+        outputs=tuple(comparison_result.find_changes(outputs_a, outputs_b)),
         nodes=nodes,
     )
 
 
-def _is_same_work(a: _Side, b: _Side, nodes: tuple[comparison.NodeComparison, ...]) -> bool:
+def _is_same_work(a: _Side, b: _Side, nodes: tuple[comparison_result.NodeComparison, ...]) -> bool:
     """True if the receipts are equal; nodes that a fork kept have none, and must have the same result instead."""
     kept_nodes = [node for node in nodes if node.partly_kept]
     kept_keys = {node.node for node in kept_nodes}
@@ -79,14 +79,14 @@ async def _load(store: api.Store, run_id: str) -> _Side:
         side.receipts.append(receipt)
         key = cast("str", receipt["step_id"])
         usage = cast("JsonObject", getattr(event, "spent", None) or {})
-        side.uses[key] = _add_use(side.uses.get(key, comparison.Use()), receipt, usage)
+        side.uses[key] = _add_use(side.uses.get(key, comparison_result.Use()), receipt, usage)
     assert side is not None  # noqa: S101  walk_events raises NotFound for a run without events
     return side
 
 
-def _add_use(use: comparison.Use, receipt: JsonObject, spent: JsonObject) -> comparison.Use:
+def _add_use(use: comparison_result.Use, receipt: JsonObject, spent: JsonObject) -> comparison_result.Use:
     metrics = cast("dict[str, int]", receipt["metrics"])
-    return comparison.Use(
+    return comparison_result.Use(
         attempts=use.attempts + 1,
         tokens=use.tokens + metrics["tokens_in"] + metrics["tokens_out"],
         cost_nanousd=use.cost_nanousd + cast("int", spent.get("costNanousd", 0)),
@@ -94,16 +94,16 @@ def _add_use(use: comparison.Use, receipt: JsonObject, spent: JsonObject) -> com
     )
 
 
-def _run_side(side: _Side) -> comparison.RunSide:
+def _run_side(side: _Side) -> comparison_result.RunSide:
     run = side.run
-    return comparison.RunSide(
+    return comparison_result.RunSide(
         run_id=run.id,
         workflow=run.workflow.name,
         workflow_hash=run.workflow.hash,
         status=status(run),
         ending=run.ending if run.ended else None,
         digest=receipts.digest(side.receipts),
-        use=comparison.Use(
+        use=comparison_result.Use(
             attempts=run.receipts,
             tokens=run.spent.tokens,
             cost_nanousd=run.spent.cost_nanousd,
@@ -112,8 +112,8 @@ def _run_side(side: _Side) -> comparison.RunSide:
     )
 
 
-async def _compare_nodes(store: api.Store, a: _Side, b: _Side) -> tuple[comparison.NodeComparison, ...]:
-    comparisons: list[comparison.NodeComparison] = []
+async def _compare_nodes(store: api.Store, a: _Side, b: _Side) -> tuple[comparison_result.NodeComparison, ...]:
+    comparisons: list[comparison_result.NodeComparison] = []
     for key in dict.fromkeys((*a.run.workflow.nodes, *b.run.workflow.nodes)):
         comparisons.append(await _compare_node(store, key, a, b))
         if len(comparisons) % _STEPS_PER_YIELD == 0:
@@ -121,16 +121,16 @@ async def _compare_nodes(store: api.Store, a: _Side, b: _Side) -> tuple[comparis
     return tuple(comparisons)
 
 
-async def _compare_node(store: api.Store, key: str, a: _Side, b: _Side) -> comparison.NodeComparison:
+async def _compare_node(store: api.Store, key: str, a: _Side, b: _Side) -> comparison_result.NodeComparison:
     is_in_both = key in a.run.workflow.nodes and key in b.run.workflow.nodes
-    inputs: list[comparison.Change] = []
-    outputs: list[comparison.Change] = []
+    inputs: list[comparison_result.Change] = []
+    outputs: list[comparison_result.Change] = []
     if is_in_both:
         inputs = await _compare_inputs(store, key, a.run, b.run)
-        outputs = comparison.find_changes(
+        outputs = comparison_result.find_changes(
             await _node_outputs(store, a.run, key), await _node_outputs(store, b.run, key)
         )
-    return comparison.NodeComparison(
+    return comparison_result.NodeComparison(
         node=key,
         a=_node_side(key, a),
         b=_node_side(key, b),
@@ -145,17 +145,17 @@ def _is_redefined(key: str, a: Run, b: Run) -> bool:
     return before != after and workflow_codec.encode_node(before) != workflow_codec.encode_node(after)
 
 
-def _node_side(key: str, side: _Side) -> comparison.Side | None:
+def _node_side(key: str, side: _Side) -> comparison_result.Side | None:
     run = side.run
     node = run.nodes.get(key)
     if node is None:
         return None
     has_kept_outputs = node.kept_slots or (node.visit == 0 and node.outcome not in (None, "skipped"))
-    return comparison.Side(
+    return comparison_result.Side(
         status=node.status,
         outcome=node.outcome,
         visits=node.visit,
-        use=side.uses.get(key, comparison.Use()),
+        use=side.uses.get(key, comparison_result.Use()),
         kept_from=cast("str", run.parent["runId"]) if has_kept_outputs and run.parent is not None else None,
         error=_error(node),
         is_open=node.outcome is None and not run.ended,
@@ -169,7 +169,7 @@ def _error(node: NodeState) -> JsonObject | None:
     return {"code": node.error["code"], "message": node.error["message"]}
 
 
-async def _compare_inputs(store: api.Store, key: str, a: Run, b: Run) -> list[comparison.Change]:
+async def _compare_inputs(store: api.Store, key: str, a: Run, b: Run) -> list[comparison_result.Change]:
     """Return the differences of inputs that a fork has set; all others follow from the outputs of other nodes."""
     names = {*node_inputs.fork_changes(a, key), *node_inputs.fork_changes(b, key)}
     if not names:
@@ -177,7 +177,7 @@ async def _compare_inputs(store: api.Store, key: str, a: Run, b: Run) -> list[co
     inputs_a, inputs_b = [await _node_inputs(store, run, key) for run in (a, b)]
     before = {name: inputs_a[name] for name in sorted(names) if name in inputs_a}
     after = {name: inputs_b[name] for name in sorted(names) if name in inputs_b}
-    return comparison.find_changes(before, after)
+    return comparison_result.find_changes(before, after)
 
 
 async def _node_inputs(store: api.Store, run: Run, key: str) -> JsonObject:

@@ -19,7 +19,7 @@ from openskelo.project import Project
 from openskelo.stores import api, factory
 
 if TYPE_CHECKING:
-    from openskelo.history.comparison import Comparison
+    from openskelo.history.comparison_result import Comparison
     from openskelo.history.export import Exported
     from openskelo.history.replay import Report
     from openskelo.history.run_estimate import PastRuns

@@ -5,10 +5,18 @@
     follow(run, at) -> event           what happens next by itself: start a node, end the run
     resolutions, wake_at, expired      what the run waits for: values, a moment, overdue approvals (in `decide`)
 
-A command (`commands`) carries its time and everything computed outside; events (`events`) are the facts that the log
-keeps. The state (`run`) is the fold of the log, so recovery is: apply the stored events, then do what is pending.
+A command carries its time and everything computed outside; events are the facts that the log keeps. The state is the
+sum of its events, so recovery is: apply the stored events, then do what is pending. Because nothing here waits or
+reads, the same code runs in the engine, in the verifier of a record, and in a seeded simulation.
 
-`definition` is what a workflow consists of and which node waits for which, `workflow_codec` its JSON form.
-`flows` has the schedulers of the three kinds of workflow. `reports` and `answers` are parts of `decide` that are large
-enough for a module of their own. `receipts` builds the hashable record of each attempt.
+    commands, events, outcome    what comes in, what is stored; what an executor reports of an attempt
+    run, definition              the state of a run; what its workflow consists of
+    workflow_codec               a workflow as JSON: the form that a run pins by its hash
+    decide, follow, apply/       the three functions above
+    answers, reports, calls      parts of `decide`: answers to approvals, outcomes of attempts, calls of an agent
+    system_approvals             the approvals that the kernel itself requests
+    budget                       what an attempt may need is reserved, what it has used is counted
+    receipts                     the hashable record of each attempt
+    flows/                       the schedulers of the three kinds of workflow
+    ids, json                    ids that are derived from what they name; the types of JSON values
 """

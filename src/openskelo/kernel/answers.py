@@ -117,7 +117,11 @@ def _remembered(approval: OpenApproval, answer: commands.AnswerApproval) -> Json
     """Return what is kept of an approval that holds for more than one call: how long, and the rule that was shown."""
     rule = cast("JsonObject", cast("JsonObject", approval.document["tool"])["args"]).get("rule")
     if approval.kind != "call" or answer.status != "approved" or rule is None:
-        raise Refused("this approval cannot be remembered: its call shows no rule", code="APPROVAL_INVALID")
+        raise Refused(
+            "this approval cannot be remembered: no rule was shown with the question",
+            code="APPROVAL_INVALID",
+            hint="approve it for this one call",
+        )
     return {"remember": answer.remember, "rule": rule}
 
 

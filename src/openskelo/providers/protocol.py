@@ -170,7 +170,10 @@ def cost(provider: Provider, route: Route, usage: Usage) -> int:
 
 
 class UnusableAnswer(errors.AttemptFailed):
-    """An answer that was paid for but cannot be used: refused, or cut at its token limit. `answer` is what arrived."""
+    """A model's answer that costs money but cannot be used: a refusal, or a text cut at its token limit.
+
+    `answer` is what arrived.
+    """
 
     def __init__(self, message: str, *, code: str, hint: str | None, answer: Answer) -> None:
         super().__init__(message, code=code, hint=hint, retryable=False)
@@ -178,9 +181,9 @@ class UnusableAnswer(errors.AttemptFailed):
 
 
 class BrokenAnswer(UnusableAnswer):
-    """An answer that broke off, or a failure after other experts had answered in vain.
+    """A failure that costs money: the answer broke off, or an earlier expert of the list has given an unusable answer.
 
-    Code and message are those of `failed`; `answer` holds the usage and cost so far, as far as they are known.
+    Code and message are those of `failed`. `answer` holds the usage and the cost until then, as far as they are known.
     """
 
     def __init__(self, failed: errors.AttemptFailed, answer: Answer) -> None:

@@ -97,14 +97,14 @@ class WaitingBlobs:
         return None
 
     def named_in(self, texts: Iterable[bytes]) -> dict[str, bytes]:
-        """Return the blobs that JSON texts name: they are to be committed with the texts."""
+        """Return the waiting blobs that the JSON texts name, which the caller commits together with the texts."""
         if not self._data:
             return {}
         names = (f"sha256:{digest}" for digest in find_digests(texts))
         return {name: self._data[name] for name in names if name in self._data}
 
     def remove(self, names: Iterable[str]) -> None:
-        """Say that blobs are durable now."""
+        """Drop blobs that the caller has made durable from those that wait; the newest stay readable from memory."""
         for name in names:
             if name in self._data:
                 self._recent[name] = self._data.pop(name)
@@ -113,7 +113,7 @@ class WaitingBlobs:
             del self._recent[next(iter(self._recent))]
 
     def forget_recent(self) -> None:
-        """Forget all blobs that do not wait: they may be deleted now."""
+        """Drop the durable blobs that are kept for reading, because the caller is about to delete some of them."""
         self._recent.clear()
 
 

@@ -23,9 +23,13 @@ def translated() -> Generator[None]:
     except UnicodeDecodeError as error:  # SQLite's message about a damaged schema quotes its bytes
         raise errors.Corrupt("the log's database is damaged", hint="restore the data dir from a copy") from error
     except UnicodeEncodeError as error:
-        raise errors.InvalidInput("a text with half a character in it", code="TEXT_INVALID") from error
+        raise errors.InvalidInput(
+            "a text with a lone surrogate in it",
+            code="TEXT_INVALID",
+            hint="remove it: it is half of a character, which UTF-8 cannot write",
+        ) from error
     except OverflowError as error:
-        raise errors.InvalidInput("a number beyond 2^63", code="NUMBER_RANGE") from error
+        raise errors.InvalidInput("a number beyond 2^63", code="NUMBER_RANGE", hint="use a string") from error
 
 
 def from_sqlite(error: sqlite3.Error) -> errors.StoreError:
@@ -63,7 +67,9 @@ def from_sqlite(error: sqlite3.Error) -> errors.StoreError:
                 hint="check its owner and permissions",
             )
         case _:
-            return errors.StoreError(f"the log's database refused: {error}")
+            return errors.StoreError(
+                f"the log's database refused: {error}", hint="`skelo doctor` checks the data dir and its disk"
+            )
 
 
 def sync_failed(reason: str) -> errors.StoreError:
@@ -71,7 +77,7 @@ def sync_failed(reason: str) -> errors.StoreError:
     return errors.StoreError(
         f"the disk did not confirm a write: {reason}",
         code="STORE_SYNC",
-        hint="check the disk; nothing is kept until the log could be written anew, what was kept before is not lost",
+        hint="check the disk. Nothing new is stored until the log can be written again; stored data is intact",
     )
 
 

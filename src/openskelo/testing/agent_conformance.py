@@ -80,17 +80,17 @@ class Person(acp_client.Listener, rulings.Asker, gateway.Meter):
         self.model_calls = 0
 
     def release(self) -> None:
-        """Deny what is held."""
+        """End the wait of every question that is held, as denied."""
         self._released.set()
 
     def on_text(self, text: str) -> None:
         self.pieces.append(text)
 
     def on_call(self, call: acp_client.ToolCall) -> None:
-        """Take note of nothing: the turn has its calls."""
+        """Do nothing: the checks read the calls from the turn."""
 
     def on_activity(self, summary: str) -> None:
-        """Take note of nothing: thoughts and plans are no part of a check."""
+        """Do nothing: no check looks at thoughts and plans."""
 
     async def on_permission(self, request: acp_client.PermissionRequest) -> str | None:
         self.permissions.append(request)
@@ -114,7 +114,7 @@ class Person(acp_client.Listener, rulings.Asker, gateway.Meter):
         return ""
 
     async def on_ruling(self, call_id: rulings.CallId, call: policy.Call, ruling: rulings.Ruling) -> None:
-        """Take note of nothing: the checks look at what was asked."""
+        """Do nothing: the checks look at the questions instead."""
 
     def remembered_rules(self) -> tuple[JsonObject, ...]:
         return ()
@@ -129,13 +129,13 @@ class Person(acp_client.Listener, rulings.Asker, gateway.Meter):
         self.model_calls += 1
 
     def on_sign(self) -> None:
-        """Take note of nothing: a check has its own time limit."""
+        """Do nothing: each check has its own time limit."""
 
     def stop(self, failure: errors.AttemptFailed) -> None:
-        """End nothing: every call is granted."""
+        """Do nothing: every call is granted, so no turn is stopped."""
 
     def note(self, line: str) -> None:
-        """Keep no log."""
+        """Do nothing: the checks read no log."""
 
 
 class Conversation:

@@ -180,7 +180,7 @@ def _narrow_agent(node: definition.Node, spec: NodeSpec) -> definition.Node:
     pins = cast("JsonObject", node.config["pinned"])
     agent = agent_settings.decode(pins["agent"])
     if spec.gated is False and agent.permissions == "gated":
-        problem = _problem("agent", f"{agent.name} is gated in this project, and a node may not skip that")
+        problem = _problem("agent", f"{agent.name} is `gated` in this project, so no node may be `skip`")
         raise errors.InvalidWorkflow([replace(problem, path="/permissions/cliPermissionsMode")])
     agent = replace(
         agent,

@@ -162,7 +162,7 @@ def _check_agent_prices(workflow: definition.Workflow, top: cursor.Cursor) -> No
         if agent is not None and not agent_sections.is_priced(agent):
             top.at("budgets", None).at("max_cost_usd", None).problem(
                 "PRICE_UNKNOWN",
-                f"the price is unknown of the model of {agent.name}, which does the block {key!r}",
+                f"the block {key!r} is done by {agent.name}, whose model has no known price",
                 hint="give the agent `prices` in skelo.yaml; what an agent with its own log-in costs is never known",
             )
 

@@ -99,18 +99,18 @@ def _check_limits(what: str, needed: attempt_cost.Use, limits: definition.Limits
     if limits.max_tokens is not None and needed.unbounded:
         budgets.at("max_tokens", None).problem(
             "TOKENS_UNBOUNDED",
-            f"there is no limit on how much {', '.join(needed.unbounded)} may answer to {what}",
+            f"{what} has no limit on the length of answers of {', '.join(needed.unbounded)}",
             hint="give the block or the expert max_tokens",
         )
     if limits.max_cost_nanousd is not None and needed.unpriced:
         budgets.at("max_cost_usd", None).problem(
             "PRICE_UNKNOWN",
-            f"the price is unknown of {', '.join(needed.unpriced)}, which {what} asks",
+            f"{what} asks {', '.join(needed.unpriced)}, whose price is unknown",
             hint="give its provider `prices` in skelo.yaml",
         )
     if limits.max_cost_nanousd is not None and needed.unbounded and not needed.unpriced and needed.cost_nanousd:
         budgets.at("max_cost_usd", None).problem(
             "TOKENS_UNBOUNDED",
-            f"there is no limit on how much {', '.join(needed.unbounded)} may answer to {what}, and it costs money",
+            f"{what} has no limit on the length of answers of {', '.join(needed.unbounded)}, which cost money",
             hint="give the block or the expert max_tokens",
         )

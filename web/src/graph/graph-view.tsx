@@ -57,7 +57,7 @@ function Drawn({ id, graph, selected }: { id: string; graph: Graph; selected: st
     [path, state.path],
   );
   if (laid.error !== null) throw laid.error;
-  if (laid.layout === null || laid.shape === null) return <Waiting what="Laying the graph out" />;
+  if (laid.layout === null || laid.shape === null) return <Waiting what="Drawing the graph" />;
   return (
     <GraphProvider value={view}>
       <div className={`graph graph-filter-${state.filter}`}>

@@ -178,7 +178,7 @@ test("a call marks its place in the text of its node only", () => {
   expect([found?.text, found?.breaks]).toEqual(["firstthen", [{ callId: "a", offset: 5 }]]);
 });
 
-test("gate and box are told in words, with every detail that the record has", () => {
+test("permissions and sandbox are told in words, with every detail that the record has", () => {
   const session = {
     agent: "helper",
     provider: "claude",
@@ -189,12 +189,12 @@ test("gate and box are told in words, with every detail that the record has", ()
   expect(sessionRows(session)).toEqual([
     ["Agent", "helper (claude)"],
     ["Conversation", "s"],
-    ["Gate", "asks a person about what no rule allows; every call passes the agent's hook"],
-    ["Box", "none"],
+    ["Permissions", "asks a person about what no rule allows; every call passes the agent's hook"],
+    ["Sandbox", "none"],
   ]);
   const sandbox = { kind: "landlock", limits: ["it sees other processes"], network: ["a.example"] };
   expect(sessionRows({ ...session, sandbox }).at(-1)).toEqual([
-    "Box",
+    "Sandbox",
     'landlock; it sees other processes; network: ["a.example"]',
   ]);
 });

@@ -5,7 +5,7 @@
  *     call.started, call.completed                   a call: what was decided about it (`gate`), and what came of it
  *     call.ruled                                     what was decided about a call that began before the agent asked
  *     approval.requested … approval.resolved         a person was asked about it; its tool has the same id as the call
- *     session.opened                                 the conversation, the gate and the box that were in force
+ *     session.opened                                 the conversation, the permissions and the sandbox in force
  */
 import { isObject, type Json, type JsonObject } from "../api/json";
 import type { Fact } from "../api/types";
@@ -271,7 +271,7 @@ export function callLabel(call: Call): Label {
   return STATUS[call.status];
 }
 
-/** What the gate made of a call, in words. */
+/** What was decided about a call, in words. */
 export function verdictWords(call: Call): string {
   const { gate, asked } = call;
   if (gate === null) return asked === null ? "The agent made it without asking." : askedWords(asked);
@@ -302,18 +302,18 @@ function oneLine(value: string): string {
   return value.replaceAll(/\s+/g, " ").trim().slice(0, 200);
 }
 
-/** What a session says about gate and box, in words: names and values for a list. */
+/** What a session says about permissions and sandbox, in words: names and values for a list. */
 export function sessionRows(session: JsonObject): [string, string][] {
   const rows: [string, string][] = [
     ["Agent", `${text(session, "agent")} (${text(session, "provider")})`],
     ["Conversation", `${text(session, "sessionId")}${session["continued"] === true ? ", continued" : ""}`],
-    ["Gate", gateWords(session)],
-    ["Box", boxWords(session)],
+    ["Permissions", permissionWords(session)],
+    ["Sandbox", sandboxWords(session)],
   ];
   return rows;
 }
 
-const GATED: Record<string, string> = {
+const PERMISSIONS: Record<string, string> = {
   gated: "asks a person about what no rule allows",
   skip: "allows what no rule denies",
 };
@@ -322,14 +322,14 @@ const WAYS: Record<string, string> = {
   protocol: "the agent asks over its protocol, as far as it asks",
 };
 
-function gateWords(session: JsonObject): string {
+function permissionWords(session: JsonObject): string {
   const permissions = text(session, "permissions");
   const way = text(session, "gate");
-  return [GATED[permissions] ?? permissions, WAYS[way] ?? way].filter((part) => part !== "").join("; ");
+  return [PERMISSIONS[permissions] ?? permissions, WAYS[way] ?? way].filter((part) => part !== "").join("; ");
 }
 
-/** The box of a session: its kind, what it does not hold, and every other detail of the record. */
-function boxWords(session: JsonObject): string {
+/** The sandbox of a session: its kind, what it does not prevent, and every other detail of the record. */
+function sandboxWords(session: JsonObject): string {
   const { kind, limits, ...more } = object(session, "sandbox");
   const name = typeof kind === "string" ? kind : "none";
   const parts = Array.isArray(limits) ? limits.filter((one) => typeof one === "string") : [];

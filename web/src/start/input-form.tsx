@@ -62,7 +62,7 @@ export function InputForm({ path, explanation, given, headingId }: Props) {
     <form onSubmit={(event) => void start(event)} noValidate>
       <h2 id={headingId}>Inputs</h2>
       {inputs.length === 0 ? (
-        <p className="muted">This workflow takes none.</p>
+        <p className="muted">This workflow has no inputs.</p>
       ) : (
         <SchemaForm schema={schema} value={value} onChange={setValue} problems={wrong} disabled={starting} />
       )}

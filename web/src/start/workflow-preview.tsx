@@ -114,7 +114,7 @@ function Explained({ path, explanation, given, from, items, onItems }: Props) {
             <EstimateTable totals={explanation.totals} blocks={explanation.blocks} />
           </section>
           <section className="card start-part" aria-labelledby="start-contracts">
-            <h2 id="start-contracts">What each part promises</h2>
+            <h2 id="start-contracts">Inputs, outputs and gates of each block</h2>
             <Contracts blocks={explanation.blocks} />
           </section>
         </div>

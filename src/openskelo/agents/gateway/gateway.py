@@ -145,26 +145,26 @@ class Call:
 
 
 class Meter(Protocol):
-    """Says what the calls of a turn may use, and takes note of what they have used."""
+    """Reserves budget for the model calls of a turn, and counts what they have used."""
 
     async def claim(self, call: Call) -> None:
-        """Hold what the call may use, and set what it is granted; raise AttemptFailed (OverBudget) otherwise."""
+        """Reserve what the call may use and set what it is granted; raise OverBudget if too little is left."""
         ...
 
     def settle(self, call: Call) -> None:
-        """Count what the call has used, in place of what was held for it."""
+        """Replace the reservation of the call by what it has used."""
         ...
 
     def on_sign(self) -> None:
-        """Take note that the model is at work."""
+        """Record that the model has sent something, so that the turn does not count as idle."""
         ...
 
     def stop(self, failure: errors.AttemptFailed) -> None:
-        """End the turn with this failure."""
+        """Make the turn fail with `failure`."""
         ...
 
     def note(self, line: str) -> None:
-        """Put a line into the log of the attempt."""
+        """Append a line to the log of the attempt."""
         ...
 
 

@@ -246,7 +246,7 @@ class SessionPermissions:
     async def _rule_once(
         self, way: _Way, agent_id: str, call: policy.Call, *, diff: str = "", is_own: bool = False
     ) -> Ruling:
-        """Rule on a call, or return the ruling on it that was made, or is being made, on its other way.
+        """Return the ruling on a call, the same one if the agent asks twice: by its hook and over the protocol.
 
         A call of one of our tools (`is_own`) is allowed: the kernel rules on what it asks for.
         """

@@ -166,13 +166,13 @@ class _Mounts:
         self.show(Path(path), source=file)
 
     def _hide(self, path: Path) -> None:
-        """Let a folder be empty, unless something is shown at its own path."""
+        """Mount an empty folder over `path`, unless something is mounted exactly there."""
         if path.is_dir() and path not in self._mounts:
             self._mounts[path] = ("--tmpfs", str(path))
             self._sealed.append(path)
 
     def _mask(self, path: Path) -> None:
-        """Let a file or folder of the tree be empty. Of a link that leads to a place in the tree, that place is."""
+        """Mount an empty file or folder over `path`; if it is a link, over the place in the tree that it leads to."""
         tree = self._access.tree.resolve()
         real = path.resolve()
         if not real.is_relative_to(tree) or real == tree or not real.exists():

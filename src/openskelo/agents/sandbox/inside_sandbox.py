@@ -1,4 +1,4 @@
-"""The program of ours that runs inside an agent's sandbox: `python -I -S inside_sandbox.py …`, standard library only.
+"""Relays sockets, applies Landlock or calls the hook, inside the sandbox: `python -I -S inside_sandbox.py …`.
 
     relay PORT=SOCKET… -- PROGRAM ARG…    carry connections to 127.0.0.1:PORT to a unix socket, and run the program
     landlock RULES -- PROGRAM ARG…        confine this process with Landlock, then become the program
@@ -11,7 +11,8 @@ and gives it its exit code.
 `hook` is for agents that ask by running a command. Its token is in SKELO_HOOK_TOKEN. It ends with 2, which agents take
 as "do not do it", whenever there is no answer.
 
-This file starts with every agent, so it imports only what it uses; nothing of OpenSkelo is visible in the sandbox.
+This file starts with every agent, so it imports only what it uses, from the standard library; nothing of OpenSkelo is
+visible in the sandbox.
 """
 
 # ruff: noqa: PLC0415 -- each of the three programs imports its own, to start fast

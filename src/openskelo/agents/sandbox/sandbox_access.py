@@ -1,4 +1,4 @@
-"""The files and addresses that an agent's program may reach (`Access`), and how it starts so (`Confined`)."""
+"""The files and addresses that a sandbox lets through (`Access`), and the command that starts in it (`Confined`)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Access:
 
 @frozen
 class Confined:
-    """The way in which a program is started."""
+    """The command and the environment that start a program inside its sandbox."""
 
     argv: tuple[str, ...]
     environment: Mapping[str, str]

@@ -203,7 +203,7 @@ class Workspace:
         (self.place / "applied").write_text(tree)
 
     def mark_base(self, tree: str) -> str:
-        """Return the snapshot from which the changes count: `tree` if this is the first turn here."""
+        """Store `tree` as the base of the diff unless one is stored; return the stored base."""
         file = self.place / _BASE_FILE
         if not file.exists():
             with files.atomic_file(file) as base_file:

@@ -1,4 +1,4 @@
-"""Reads a module as Python would run it, without running it, and finds what a synchronous worker cannot bear.
+"""Reads a module as Python would run it, without running it, and finds what a synchronous worker must not do.
 
     statements  ->  names stand for values (`scopes`, `abstract_values`)  ->  calls of values  ->  rules  ->  findings
 

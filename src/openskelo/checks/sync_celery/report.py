@@ -8,7 +8,7 @@ from openskelo.structs import as_dict, frozen
 
 @frozen
 class Violation:
-    """Code that a synchronous worker cannot bear; lines and columns count from 1."""
+    """Code that must not run in a synchronous worker; lines and columns count from 1."""
 
     file: str
     line: int

@@ -1,4 +1,4 @@
-"""The rules: which calls, classes and modules a synchronous Celery worker cannot bear, by dotted path.
+"""The rules: the calls, classes and modules that a synchronous Celery worker must not use, by dotted path.
 
 A path is what a name means after all imports and aliases, with `()` for a call: `requests.Session().get`. Different
 ways to reach one thing are written as one path first (`canonical`), so each rule is here once.

@@ -78,12 +78,11 @@ def _list(project: Project, *, as_json: bool) -> int:
         state = "installed" if row["installed"] else "not installed"
         model = f", model {row['model']}" if row["model"] else ""
         money = ", own log-in (USD unknown)" if row["login"] == "own" else ""
-        place = f"workspace {row['workspace']}, {_boxed(row)}"
+        place = f"workspace {row['workspace']}, {_describe_sandbox(row)}"
         output.say(f"{row['name']}  {row['provider']}, {state}{model}, {place}{money}")
         for limit in cast("list[str]", row["limits"]):
             output.say(f"  {limit}")
-        gate = cast("JsonObject", row["gate"])
-        output.say(f"  {row['permissions']}: {_describe_gate(gate)}")
+        output.say(f"  {row['permissions']}: {_describe_asking(cast('JsonObject', row['gate']))}")
         offers = cast("JsonObject", row["offers"])
         if offers:
             output.say("  " + ", ".join(f"{name}: {word}" for name, word in offers.items()))
@@ -92,7 +91,7 @@ def _list(project: Project, *, as_json: bool) -> int:
     return exit_codes.COMPLETED
 
 
-def _gate(agent: AgentSettings) -> JsonObject:
+def _way_of_asking(agent: AgentSettings) -> JsonObject:
     """Return how the agent asks before its calls, and whether it asks about all that may change something."""
     profile = profiles.PROFILES[agent.provider]
     return {
@@ -102,10 +101,10 @@ def _gate(agent: AgentSettings) -> JsonObject:
     }
 
 
-def _describe_gate(gate: JsonObject) -> str:
-    if gate["way"] == "hook":
+def _describe_asking(way_of_asking: JsonObject) -> str:
+    if way_of_asking["way"] == "hook":
         return "asks a hook before every call, and takes changed arguments"
-    if gate["complete"]:
+    if way_of_asking["complete"]:
         return "asks before every change, and cannot take changed arguments"
     return "asks when its program chooses to, and cannot take changed arguments"
 
@@ -126,7 +125,7 @@ def _row(project: Project, agent: AgentSettings) -> JsonObject:
         "model": agent.model,
         "workspace": agent.workspace.kind or "worktree or none",
         "permissions": agent.permissions,
-        "gate": _gate(agent),
+        "gate": _way_of_asking(agent),
         **_sandbox(agent),
         "login": agent.login,
         "budget": _budget(agent.budget),
@@ -154,18 +153,19 @@ def _sandbox(agent: AgentSettings) -> JsonObject:
     """Return how the agent is confined here, and what that does not prevent; or why it cannot be."""
     network = list(agent.network) if isinstance(agent.network, tuple) else agent.network
     try:
-        box = sandbox.choose_now(agent.sandbox)
+        chosen_sandbox = sandbox.choose_now(agent.sandbox)
     except errors.AttemptFailed as error:
         return {"sandbox": None, "limits": [], "problem": error.message, "hint": error.hint, "network": network}
-    return {"sandbox": box.kind, "limits": list(box.limits), "problem": None, "hint": None, "network": network}
+    kind, limits = chosen_sandbox.kind, list(chosen_sandbox.limits)
+    return {"sandbox": kind, "limits": limits, "problem": None, "hint": None, "network": network}
 
 
-def _boxed(row: JsonObject) -> str:
+def _describe_sandbox(row: JsonObject) -> str:
     if row["sandbox"] is None:
-        return f"cannot be boxed: {row['problem']}"
+        return f"sandbox not available: {row['problem']}"
     if row["sandbox"] == "none":
-        return "not boxed"
-    return f"boxed by {row['sandbox']}"
+        return "no sandbox"
+    return f"sandbox {row['sandbox']}"
 
 
 # -- install and check ------------------------------------------------------------------------------------------------
@@ -226,8 +226,8 @@ def _scratch(folder: Path) -> workspace.Workspace:
 def _print_check(document: JsonObject) -> None:
     if document["ok"]:
         abilities = [word for word in ("load", "resume", "tools") if document[word]]
-        box = "" if document["sandbox"] == "none" else f" in a sandbox ({document['sandbox']})"
-        output.say(f"{document['name']}: {document['agent']} {document['version']} opened a session{box}")
+        place = "" if document["sandbox"] == "none" else f" in a sandbox ({document['sandbox']})"
+        output.say(f"{document['name']}: {document['agent']} {document['version']} opened a session{place}")
         output.say(f"  it offers {', '.join(abilities) or 'nothing optional'}")
         return
     output.say(f"{document['name']}: {document['code']} {document['message']}")

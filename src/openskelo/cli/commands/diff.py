@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable
 
 from openskelo.cli import exit_codes, output, parsing, project_context
-from openskelo.history import comparison, listing, reader
+from openskelo.history import comparison_result, listing, reader
 from openskelo.kernel.json import Json
 from openskelo.project import Project
 
@@ -35,14 +35,14 @@ def run(args: argparse.Namespace) -> int:
     return exit_codes.COMPLETED
 
 
-async def _compare(args: argparse.Namespace, where: Project) -> comparison.Comparison:
+async def _compare(args: argparse.Namespace, where: Project) -> comparison_result.Comparison:
     async with project_context.reading(where) as log:
         first = await listing.find_run(log, args.run_a)
         second = await listing.find_run(log, args.run_b)
         return await reader.HistoryReader(where, log).diff(first.run_id, second.run_id)
 
 
-def _print(result: comparison.Comparison) -> None:
+def _print(result: comparison_result.Comparison) -> None:
     painter = output.Painter(sys.stdout)
     for sign, colour, side in (("-", "red", result.a), ("+", "green", result.b)):
         ending = side.ending or side.status
@@ -64,7 +64,7 @@ def _print(result: comparison.Comparison) -> None:
     output.say(f"{equal} of {len(result.nodes)} nodes are the same")
 
 
-def _verdict(node: comparison.NodeComparison) -> str:
+def _verdict(node: comparison_result.NodeComparison) -> str:
     if node.a is None or node.b is None:
         if node.a is None:
             return "only in the second run"
@@ -80,7 +80,7 @@ def _verdict(node: comparison.NodeComparison) -> str:
     return ", ".join(words)
 
 
-def _errors(node: comparison.NodeComparison, painter: output.Painter) -> None:
+def _errors(node: comparison_result.NodeComparison, painter: output.Painter) -> None:
     if "error" not in node.differs:
         return
     errors = [side.error if side is not None else None for side in (node.a, node.b)]
@@ -90,7 +90,7 @@ def _errors(node: comparison.NodeComparison, painter: output.Painter) -> None:
             output.say(f"  {painter.paint(sign, colour)} error {error['code']}  {text}")
 
 
-def _changes(changes: Iterable[comparison.Change], painter: output.Painter, within: str = "") -> None:
+def _changes(changes: Iterable[comparison_result.Change], painter: output.Painter, within: str = "") -> None:
     for change in changes:
         where = f"{within}{change.path}" or "/"
         before, after = _from_difference(change.before, change.after)

@@ -162,7 +162,7 @@ def read_answer(
         )
     if modified_args is not None and not isinstance(modified_args, Mapping):
         raise errors.InvalidInput(
-            "the values of an answer have names", code="APPROVAL_INVALID", hint='such as {"text": "Hello"}'
+            "the values of an answer must be an object", code="APPROVAL_INVALID", hint='such as {"text": "Hello"}'
         )
     if remember is not None:
         check_word(remember, get_args(Remember), "how long an approval holds", code="APPROVAL_INVALID")

@@ -115,7 +115,7 @@ class _ProjectFinder:
 
     @contextmanager
     def installed(self) -> Generator[None]:
-        """Use this finder for the imports of a block."""
+        """Use this finder for every import inside a with statement."""
         was_there = self in sys.meta_path
         self.install()
         try:

@@ -583,7 +583,7 @@ class AgentTask:
         )
 
     def _end_calls(self) -> None:
-        """Record the end of calls that the agent has begun in this turn, and of which it did not say how they ended."""
+        """Record as failed each call of this turn whose end the agent has not reported."""
         for name in sorted(self.started - self.ended):
             call = next((call for agent_id, call in self.turn.calls.items() if self.latest.get(agent_id) == name), None)
             self._record_call_end(name, call, is_completed=False, output=_UNTOLD)
@@ -755,7 +755,7 @@ class AgentTask:
         port_names = {port.name for port in self.node.outputs}
         outputs = {
             **{name: value for name, value in derived_outputs.items() if name in port_names},
-            **_only(result, port_names),
+            **_pick_keys(result, port_names),
         }
         return cast("JsonObject", secrets.mask_json(outputs, self.attempt.secret_values))
 
@@ -847,7 +847,7 @@ def _json_type(value: Json) -> str:
             return "array"
 
 
-def _only(result: JsonObject, names: set[str]) -> JsonObject:
+def _pick_keys(result: JsonObject, names: set[str]) -> JsonObject:
     return {name: value for name, value in result.items() if name in names}
 
 

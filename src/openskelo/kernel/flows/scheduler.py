@@ -1,4 +1,4 @@
-"""The scheduler seam: what `decide`, `follow` and `apply` ask of the scheduler of a run.
+"""The scheduler interface: what `decide`, `follow` and `apply` ask of the scheduler of a run.
 
 A scheduler is a module with the functions of `Scheduler`. The first four are part of `decide`: they read the run,
 return events or raise Refused, and change nothing. The last three are part of `apply`: they change the run's state, and

@@ -1,4 +1,9 @@
-"""The tools, checkers and transforms by name: the project's own, and the built-in ones."""
+"""Functions by name, for the ops `tool_call`, `verify` and `transform`: the project's own, and the built-in ones.
+
+The project's registry comes first, then the built-in files of `ops/tools`, `ops/checkers` and `ops/transforms`: each is
+a `Function` or a `Tool`, so an op calls all of them in the same way. `arguments` merges what the plan says with what
+the project has fixed, and checks the result against the function's schema before each call.
+"""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ class Partials:
         self.unsent: dict[Partial, None] = {}
 
     def note(self, request: running_attempt.AttemptRequest, summary: str) -> Partial:
-        """Take what an attempt says it is doing, and return its state."""
+        """Store the summary of what an attempt is doing, with secrets masked; return the attempt's partial text."""
         partial = self._of(request)
         partial.summary = handlers_secrets.mask(summary, self._hidden)
         return partial

@@ -207,7 +207,7 @@ class Metrics:
     async def counting(self) -> AsyncGenerator[None]:
         """Count while this is open, starting with the next fact."""
         self._position = await self._store.last_position()
-        task = asyncio.create_task(self._count(), name="metrics")
+        task = asyncio.create_task(self._poll_feed(), name="metrics")
         try:
             yield
         finally:
@@ -249,7 +249,7 @@ class Metrics:
 
     # -- counting -----------------------------------------------------------------------------------------------------
 
-    async def _count(self) -> None:
+    async def _poll_feed(self) -> None:
         while True:
             try:
                 await self._catch_up()

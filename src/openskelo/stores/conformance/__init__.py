@@ -5,7 +5,7 @@ would. It fails by raising AssertionError, and closes what it opened. The data m
 
     event_log          EventLog                    blobs_and_notes   Blobs, Notes
     listings           Listings, Approvals         retention         Retention
-    inbox_and_claims   CommandInbox, Claims
+    inbox_and_claims   CommandInbox, Claims              fixtures          Appends, rows and stores for the checks
 
 `openskelo.testing.STORE_CHECKS` are these checks; `docs/extending/store.md` shows how a new store runs them.
 """

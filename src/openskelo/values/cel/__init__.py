@@ -12,5 +12,6 @@ The library (`cel-expr-python`) parses, checks types and evaluates. What it lack
   comprehension ranges over at most 1,000 items in a fixed order.
 - Its reports are made for compiler authors; `messages` turns them into errors with a position and a hint.
 
-`expression` joins these and is the module that others import.
+`expression` joins these and is the module that others import. `plan_expression` builds on it for plans, whose
+expressions see the roots `input`, `var`, `ctx` and `snap`.
 """

@@ -222,7 +222,11 @@ def _check_types(text: str, types: _Types) -> tuple[_Environment, _Program]:
 
 
 def _without_tested_fields(text: str, types: _Types) -> _Types:
-    """Return the types without those of fields inside `has(...)`, for which the library (0.1.3) returns the field."""
+    """Return the types without those of fields that `text` tests with `has(...)`.
+
+    If the type of such a field is declared, the library (0.1.3) evaluates `has(...)` to the value of the field and not
+    to true or false.
+    """
     plain = frozenset((name, cel_type) for name, cel_type in types if "." not in name)
     if "has" not in text or plain == types:
         return types

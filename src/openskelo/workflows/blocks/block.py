@@ -1,7 +1,8 @@
 """Read one block by itself, as a `Draft` whose references to other blocks are still names.
 
 A draft holds a `Node` without bindings, `after` and bounces; `blocks_loader` adds those when all blocks are read. A
-block with `uses` is a draft without known ports until `inlining.adopt` has given it those of the other file.
+block with `uses` is a draft without known ports until `inlining.adopt_used_workflow` has given it those of the other
+file.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class Draft:
     #: True if its effect, or one in the file it uses, must not be repeated.
     once: bool = False
     #: True if the file it uses has Problems, so that its ports are not known.
-    unread: bool = False
+    is_unreadable: bool = False
     #: Outputs of a used file that are missing only when the block inside that sets them is skipped; a block that needs
     #: one of them is then skipped too.
     skipping: frozenset[str] = frozenset()

@@ -163,7 +163,7 @@ def _read_blocks(fields: cursor.Fields, defaults: limits.Defaults, context: Cont
         draft = block.read(key, entry, block_context)
         if (uses := draft.at("uses")) is not None:
             used_file = context.load_used(uses)
-            draft = inlining.adopt(draft, used_file, commands=context.commands, folders=context.folders)
+            draft = inlining.adopt_used_workflow(draft, used_file, commands=context.commands, folders=context.folders)
             if used_file is not None:
                 inner[key] = used_file
         drafts[key] = draft

@@ -87,7 +87,7 @@ def source_port(drafts: Drafts, source: Reference) -> definition.Port | None:
         hint = problems.did_you_mean(source.node, drafts)
         source.place.problem("UNKNOWN_BLOCK", f"there is no block {source.node[:80]!r}", hint=hint)
         return None
-    if draft.unread:
+    if draft.is_unreadable:
         return None
     port = draft.outputs.get(source.port)
     if port is None:
@@ -179,7 +179,7 @@ def _is_input(drafts: Drafts, target: Reference) -> bool:
         hint = problems.did_you_mean(owner, drafts)
         target.place.problem("UNKNOWN_BLOCK", f"there is no block {owner[:80]!r}", hint=hint)
         return False
-    if draft.unread:
+    if draft.is_unreadable:
         return False
     if target.port not in draft.inputs:
         hint = problems.did_you_mean(target.port, draft.inputs, otherwise=_list_names("inputs", draft.inputs))
@@ -254,7 +254,10 @@ def _check_failed_items(edge: Edge, target: definition.Port) -> None:
 
 
 def _check_gaps(draft: block.Draft, edge: Edge, target: definition.Port) -> None:
-    """Warn if the list of a foreach is null for an item without an optional output, where null is not accepted."""
+    """Warn if a foreach may put null into a list whose target does not accept null as an item.
+
+    A foreach collects one output of its items into a list. An optional output that an item leaves out is null there.
+    """
     port = draft.outputs[edge.source.port]
     if draft.node.keeps_failed_items or not _may_be_null(draft, port) or _accepts_null(edge, target):
         return
@@ -320,7 +323,7 @@ def read_bounces(drafts: Drafts, reach: Reach) -> dict[str, definition.Node]:
         return {key: draft.node for key, draft in drafts.items()}
     for key, draft in drafts.items():
         node = draft.node
-        rules = None if draft.unread else draft.at("on_gate_fail")
+        rules = None if draft.is_unreadable else draft.at("on_gate_fail")
         if rules is not None:
             node = replace(node, bounces=_rules(rules, node, drafts, reach))
         if (

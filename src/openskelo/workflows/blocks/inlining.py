@@ -39,10 +39,12 @@ def entry(key: str) -> str:
     return f"{key}/inputs"
 
 
-def adopt(draft: block.Draft, inner: Inner | None, *, commands: bool, folders: handlers.Folders | None) -> block.Draft:
+def adopt_used_workflow(
+    draft: block.Draft, inner: Inner | None, *, commands: bool, folders: handlers.Folders | None
+) -> block.Draft:
     """Return the block with its gates and the ports of the file it uses, checked against those it declares."""
     if inner is None:
-        return replace(draft, unread=True)
+        return replace(draft, is_unreadable=True)
     inputs = _ports(draft, "inputs", draft.node.inputs, inner.workflow.inputs)
     outputs = _ports(draft, "outputs", draft.node.outputs, inner.outputs)
     with_default = {port.name for port in inputs if port.has_default}

@@ -240,11 +240,11 @@ def _default(fields: cursor.Fields, own: JsonObject) -> Json:
     place = fields.get("default")
     if place is None:
         return None
-    check_value(place, own)
+    check_default(place, own)
     return place.value
 
 
-def check_value(place: cursor.Cursor, own: JsonObject) -> None:
+def check_default(place: cursor.Cursor, own: JsonObject) -> None:
     """Report a default that its own schema refuses."""
     try:
         violations = validator.compile(own).check(place.value)

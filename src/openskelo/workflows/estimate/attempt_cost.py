@@ -178,7 +178,7 @@ def _block_prompt_length(node: definition.Node) -> int:
 
 
 def _data_length(node: definition.Node, workflow: definition.Workflow) -> int:
-    """Return how long the values in a block's prompt may be; of a step it is not known."""
+    """Return the longest the input values of a block may be, in characters."""
     length = sum(_input_length(port, node, workflow) for port in node.inputs)
     length += sum(len(port.name) + _PART_LENGTH for port in node.inputs if not port.required)
     if node.foreach is None:

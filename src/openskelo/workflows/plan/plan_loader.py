@@ -205,8 +205,8 @@ _TYPES: Mapping[type, str] = {
 
 
 @frozen
-class _WrittenNames:
-    """The step ids and `save_as` names in the text, including those of steps that could not be read.
+class _DeclaredNames:
+    """The step ids and `save_as` names as typed in the file, including those of steps that could not be read.
 
     A jump to an unreadable step is not reported as a second mistake. None if not even the names could be read.
     """
@@ -215,26 +215,26 @@ class _WrittenNames:
     saved: frozenset[str] | None
 
 
-def _read_written_names(entries: list[cursor.Cursor]) -> _WrittenNames:
+def _read_declared_names(entries: list[cursor.Cursor]) -> _DeclaredNames:
     maps = [entry.value for entry in entries if isinstance(entry.value, Mapping)]
     ids = [value.get("id") for value in maps]
     saved_names = [value["save_as"] for value in maps if "save_as" in value]
     ids_readable = all(isinstance(text, str) and block.ID.match(text) for text in ids)
     saved_readable = all(isinstance(text, str) and step.NAME.match(text) for text in saved_names)
-    return _WrittenNames(
+    return _DeclaredNames(
         ids=frozenset(map(str, ids)) if ids_readable else None,
         saved=frozenset(map(str, saved_names)) if saved_readable else None,
     )
 
 
-def _read_steps(fields: cursor.Fields) -> tuple[dict[str, step.Draft], _WrittenNames]:
+def _read_steps(fields: cursor.Fields) -> tuple[dict[str, step.Draft], _DeclaredNames]:
     place = fields.need("steps")
     entries = [] if place is None else place.items() or []
     if place is not None and place.value == []:
         place.problem("EMPTY", "`steps` is empty", hint="a plan has at least one step")
     if place is not None and len(entries) > _MAX_STEPS:
         place.problem("TOO_MANY_STEPS", f"more than {_MAX_STEPS} steps")
-        return {}, _WrittenNames(ids=None, saved=None)
+        return {}, _DeclaredNames(ids=None, saved=None)
     drafts: dict[str, step.Draft] = {}
     for entry in entries:
         key = step.read_id(entry)
@@ -244,10 +244,10 @@ def _read_steps(fields: cursor.Fields) -> tuple[dict[str, step.Draft], _WrittenN
             entry.at("id", key).problem("DUPLICATE_ID", f"two steps are called {key!r} (also steps[{first}])")
         elif key is not None and draft is not None:
             drafts[key] = draft
-    return drafts, _read_written_names(entries)
+    return drafts, _read_declared_names(entries)
 
 
-def _check_jumps(drafts: Mapping[str, step.Draft], written: _WrittenNames) -> bool:
+def _check_jumps(drafts: Mapping[str, step.Draft], written: _DeclaredNames) -> bool:
     """True if every jump leads to a step that could be read; a jump to an id that is not in the text is a Problem."""
     all_resolve = True
     for draft in drafts.values():

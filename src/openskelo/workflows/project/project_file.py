@@ -118,7 +118,7 @@ def is_project(name: str, value: Json) -> bool:
 
 
 def check(root: Path) -> tuple[ProjectFile, tuple[problems.Problem, ...]]:
-    """Return what `load` returns, and the Problems instead of raising."""
+    """Return the project file of the folder `root` and its Problems; an empty one if there is no file."""
     path = root / FILE
     if path.exists():
         return check_file(path)
@@ -126,7 +126,7 @@ def check(root: Path) -> tuple[ProjectFile, tuple[problems.Problem, ...]]:
 
 
 def check_file(path: Path) -> tuple[ProjectFile, tuple[problems.Problem, ...]]:
-    """Return what `check` returns, for a project file with any name."""
+    """Return the project file at `path`, whatever its name, and its Problems."""
     try:
         document = source.read(path)
     except errors.InvalidWorkflow as error:

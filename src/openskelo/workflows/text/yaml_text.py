@@ -1,4 +1,4 @@
-"""YAML text to a JSON value and its spots, from the C parser's events.
+"""YAML text to a JSON value and its positions, from the C parser's events.
 
 Located from events and not by a composer: the depth is bounded before anything recurses, and every oddity of YAML
 (tags, merge keys, keys that are no texts, aliases that loop or explode) is met where it stands.

@@ -1,4 +1,4 @@
-/** What an agent's node works with: its agent, gate and box, its connection, its calls, and its workspace. */
+/** What an agent's node works with: its agent, permissions and sandbox, its connection, its calls, and its workspace. */
 import type { ReactNode } from "react";
 import { isObject, type JsonObject } from "../../api/json";
 import type { Budget, Fact } from "../../api/types";
