@@ -342,5 +342,5 @@ def test_without_the_extra_the_message_names_it(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "mcp", None)
     done = call_step(tmp_path, {"a": 1, "b": 1})
     assert done.failure is not None
-    assert done.code == "EXTRA_MISSING"
+    assert (done.code, done.failure.missing) == ("EXTRA_MISSING", True)
     assert done.failure.message == "MCP servers need the extra `mcp` (pip install 'openskelo[mcp]')"

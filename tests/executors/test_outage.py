@@ -376,10 +376,11 @@ def test_nobody_is_asked_whose_key_is_not_set_or_who_is_not_in_the_project(
         default_expert="judge",
     )
     where = workshop.project(tmp_path, models=models)
-    for one, code in ((review(), "PROVIDER_AUTH"), (review(expert="nobody"), "EXPERT_UNKNOWN")):
+    for one, code in ((review(), "PROVIDER_MISSING"), (review(expert="nobody"), "EXPERT_UNKNOWN")):
         found = workshop.outcome_of(where, workshop.task_of(node(one), {}), local={"it": Work()})
         assert found.failure is not None
         assert (found.failure.code, found.failure.retryable, found.failure.gate) == (code, False, None)
+        assert found.failure.missing == (code == "PROVIDER_MISSING")
         assert silent(found)["evidence"] == {"code": code}
 
 

@@ -77,6 +77,7 @@ def failure(judgement: Judgement, *, before: bool) -> outcome.Failure:
         retryable=first.retryable,
         retry_after_ms=max(waits, default=None),
         happened=effect_happened,
+        missing=isinstance(first, errors.Missing),
     )
 
 

@@ -262,11 +262,8 @@ class Connection:
             from mcp.client import stdio as programs  # noqa: PLC0415
             from mcp.client import streamable_http  # noqa: PLC0415
         except ImportError as error:
-            raise errors.AttemptFailed(
-                "MCP servers need the extra `mcp`",
-                code="EXTRA_MISSING",
-                hint="pip install 'openskelo[mcp]'",
-                retryable=False,
+            raise errors.Missing(
+                "MCP servers need the extra `mcp`", code="EXTRA_MISSING", hint="pip install 'openskelo[mcp]'"
             ) from error
         server = self.server
         _quiet()

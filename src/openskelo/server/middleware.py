@@ -181,8 +181,7 @@ class Limiter:
         limits = LOGIN_LIMITS if kind == "log-in" else self._limits
         try:
             await self._check_content_length(Headers(scope=scope), receive, limits)
-            if self._is_full(kind):
-                raise problems.Problem(503, "SERVER_BUSY", "too many requests at a time", headers={"retry-after": "1"})
+            self._check_capacity(kind)
         except problems.Problem as problem:
             await problems.response(problem)(scope, receive, send)
             return
@@ -196,6 +195,10 @@ class Limiter:
             return
         with self._count("stream"):
             await self._app(scope, receive, send)
+
+    def _check_capacity(self, kind: _Kind) -> None:
+        if self._is_full(kind):
+            raise problems.Problem(503, "SERVER_BUSY", "too many requests at a time", headers={"retry-after": "1"})
 
     def _is_full(self, kind: _Kind) -> bool:
         return kind in self._max_open and self._open[kind] >= self._max_open[kind]
