@@ -337,16 +337,22 @@ class Performer:
         return _result(attempt, outputs, await self._store_artifacts(attempt), failure, feedback)
 
     async def store_prompts(self, attempt: running_attempt.RunningAttempt) -> PartialResult:
-        """Return the prompts that are not recorded yet, as recorded: the caller must commit them now."""
-        leftover = await self._store(running_attempt.collect_prompts(attempt, self._secret_values(attempt)))
+        """Return the prompts that are not recorded yet, as recorded: the caller must commit them now (StoreError)."""
+        prompts = running_attempt.collect_prompts(attempt, self._secret_values(attempt))
+        leftover = await self._store(prompts, all_or_none=True)
         attempt.recorded.update({note.id: note.hash for note in leftover.notes})
         return leftover
 
     async def _store_artifacts(self, attempt: running_attempt.RunningAttempt) -> PartialResult:
         return await self._store(running_attempt.collect_artifacts(attempt, self._secret_values(attempt)))
 
-    async def _store(self, artifacts: Sequence[tuple[outcome.ArtifactNote, bytes]]) -> PartialResult:
-        """Store the large artifacts and return all; one that a full disk does not take is left out."""
+    async def _store(
+        self, artifacts: Sequence[tuple[outcome.ArtifactNote, bytes]], *, all_or_none: bool = False
+    ) -> PartialResult:
+        """Store the large artifacts and return all; one that a full disk does not take is left out.
+
+        With `all_or_none` it is a StoreError.
+        """
         blobs: dict[str, bytes] = {}
         notes: list[outcome.ArtifactNote] = []
         for note, data in artifacts:
@@ -356,6 +362,8 @@ class Performer:
                 try:
                     await self._blobs.put_blob(data, note.hash)
                 except errors.StoreError:
+                    if all_or_none:
+                        raise
                     continue
             notes.append(note)
         return PartialResult(notes=tuple(notes), blobs=blobs)
