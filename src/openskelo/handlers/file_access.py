@@ -102,7 +102,7 @@ def _is_other_program(word: str) -> bool:
 def hide_from_pytest(roots: Sequence[Path]) -> dict[str, str]:
     """Return the variable of the environment that keeps pytest, which searches a project for tests, out of the roots.
 
-    The command may run pytest in any way: by a script, a wrapper or `make`.
+    The command may run pytest in any way: by a script, a wrapper or a makefile.
     """
     return {"PYTEST_ADDOPTS": shlex.join(f"--ignore={root}" for root in roots)}
 
