@@ -22,13 +22,15 @@ OpenSkeloError              anything below; has a stable `code`, a message and p
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Generator, Sequence
-from typing import Literal, Protocol, TypeAlias, TypeVar
+from typing import Literal, Protocol, TypeAlias, TypeVar, cast
 
 #: Whether the effect of failed work has happened: no, not known, or yes.
 Happened: TypeAlias = Literal["no", "unknown", "yes"]
 
 _Found = TypeVar("_Found")
+_OUT_OF_DESCRIPTORS = frozenset({errno.EMFILE, errno.ENFILE})
 
 
 class OpenSkeloError(Exception):
@@ -215,10 +217,22 @@ def require_open(approval: _Found | None, reason: str = "the approval is not ope
 
 
 def causes(error: BaseException) -> Generator[BaseException]:
-    """Yield the error and its causes, nearest first."""
+    """Yield the error and its causes, nearest first; those of a group are its errors, too."""
     seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
+    waiting = [error]
+    while waiting:
+        cause = waiting.pop()
+        if id(cause) in seen:
+            continue
         seen.add(id(cause))
         yield cause
-        cause = cause.__cause__ or cause.__context__
+        further_cause = cause.__cause__ or cause.__context__
+        if further_cause is not None:
+            waiting.append(further_cause)
+        if isinstance(cause, BaseExceptionGroup):
+            waiting.extend(reversed(cast("BaseExceptionGroup[BaseException]", cause).exceptions))
+
+
+def is_out_of_descriptors(error: BaseException) -> bool:
+    """True if the error, or a cause of it, is that no file descriptor was left: trouble of this process or machine."""
+    return any(isinstance(cause, OSError) and cause.errno in _OUT_OF_DESCRIPTORS for cause in causes(error))

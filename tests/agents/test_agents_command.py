@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from openskelo import agent_settings, errors
 from openskelo.agents import programs
 from tests.agents import repository
 from tests.cli.conftest import Result, Skelo
@@ -17,6 +18,19 @@ from tests.cli.conftest import Result, Skelo
 
 def _skelo(root: Path, *words: str, **env: str) -> Result:
     return Skelo(folder=root)(*words, env=env)
+
+
+def test_a_program_that_is_not_installed_is_missing_and_its_work_has_not_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    agent = agent_settings.AgentSettings(name="helper", provider="codex")
+    with pytest.raises(errors.Missing) as caught:
+        programs.find(tmp_path, agent)
+    assert (caught.value.code, caught.value.hint) == (
+        "AGENT_NOT_INSTALLED",
+        "run `skelo agents install codex`, or set `command`",
+    )
 
 
 # -- list -------------------------------------------------------------------------------------------------------------

@@ -80,8 +80,9 @@ def test_a_torn_write_ahead_log_leaves_a_beginning_in_whole_appends(
     assert len(lengths) > 3
 
 
+@pytest.mark.parametrize("left_out", ["nothing", "drivers", "version"])
 def test_a_flipped_byte_in_any_page_of_the_write_ahead_log_loses_nothing_without_a_word(
-    new_world: NewWorld, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    new_world: NewWorld, tmp_path: Path, capsys: pytest.CaptureFixture[str], left_out: str
 ) -> None:
     """Either all acknowledged events are there, or `doctor` and `verify` name the run, and the file is kept."""
     world = new_world()
@@ -92,7 +93,7 @@ def test_a_flipped_byte_in_any_page_of_the_write_ahead_log_loses_nothing_without
     lost = 0
     for number, at in enumerate([8, 20, *(at + offset for at in frames for offset in (9, 24 + page_size // 2))]):
         root = tmp_path / f"copy-{number}"
-        shutil.copytree(world.root / ".skelo", root / ".skelo")
+        shutil.copytree(world.root / ".skelo", root / ".skelo", ignore=shutil.ignore_patterns(left_out))
         (root / ".skelo" / "log.db-shm").unlink(missing_ok=True)
         flipped = tail[:at] + bytes([tail[at] ^ 1]) + tail[at + 1 :]
         (root / ".skelo" / "log.db-wal").write_bytes(flipped)

@@ -12,7 +12,7 @@ from tests.repo import tracked
 CODE = re.compile(r"[A-Z][A-Z0-9]+(_[A-Z0-9]+)*\Z")
 #: Texts in capitals that are names of other things.
 NOT_CODES = {
-    *("LC_ALL", "LC_CTYPE", "NO_COLOR"),  # environment variables
+    *("LC_ALL", "LC_CTYPE", "NO_COLOR", "PYTEST_ADDOPTS"),  # environment variables
     *("SKELO_DEBUG", "SKELO_HOME", "SKELO_HOOK_TOKEN", "SKELO_PROGRAM", "SKELO_TOKEN"),
     *("HTTPS_PROXY", "HTTP_PROXY", "NODE_USE_ENV_PROXY", "NO_PROXY"),
     *("GIT_CEILING_DIRECTORIES", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM"),

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,6 +25,7 @@ from openskelo.providers.kinds import recorded
 from openskelo.stores import memory
 from openskelo.structs import replace
 from tests.engine import stage
+from tests.providers.servers import loopback, openai_chat
 
 TEXT: dict[str, Json] = {"text": "string"}
 
@@ -583,3 +588,69 @@ def _request(flow: openskelo.Workflow) -> protocol.Request:
     return model_call.make_request(
         node, prompt.PromptTemplate(node, schema).write(running_attempt.RunningAttempt(request=of, inputs={})), schema
     )
+
+
+# -- a key that is not set --------------------------------------------------------------------------------------------
+
+#: Starts a run whose model's server never answers.
+KILLED = """
+import asyncio, sys
+from pathlib import Path
+import openskelo
+from tests.engine import stage
+from tests.engine import test_models as story
+
+async def main():
+    async with await openskelo.Engine.open(story.keyed(Path(sys.argv[1]), sys.argv[2])) as engine:
+        await engine.wait(await engine.start(stage.workflow(story.ask())))
+
+asyncio.run(main())
+"""
+
+
+def keyed(root: Path, base_url: str) -> openskelo.Project:
+    """A project whose one model needs the key in MODEL_KEY."""
+    main = config.ProviderConfig(
+        name="main", kind="openai", base_url=base_url, api_key="${env:MODEL_KEY}", model="m", timeout_ms=60_000
+    )
+    models = config.Config(
+        providers={"main": main},
+        experts={"main": config.ExpertConfig(name="main", provider="main")},
+        default_expert="main",
+    )
+    return openskelo.Project(root=root, data_dir=root / ".skelo", models=models)
+
+
+@pytest.mark.slow
+def test_an_order_that_takes_up_a_killed_run_without_its_key_pauses_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reason = "PROVIDER_MISSING ask: main needs a key, and the environment variable MODEL_KEY is not set"
+
+    async def story(base_url: str) -> None:
+        monkeypatch.delenv("MODEL_KEY", raising=False)
+        async with await openskelo.Engine.open(keyed(tmp_path, base_url)) as opened:
+            (row,) = await opened.store.list_runs()
+            await opened.change(row.run_id, mode="INTERACTIVE")
+            document = await opened.wait(row.run_id)
+            assert (document["status"], document["ending"]) == ("paused", None)
+            assert str(document["pauseReason"]).startswith(reason)
+        monkeypatch.setenv("MODEL_KEY", loopback.KEY)
+        async with await openskelo.Engine.open(keyed(tmp_path, base_url)) as opened:
+            await opened.resume(row.run_id)
+            document = await opened.wait(row.run_id)
+            assert (document["ending"], document["outputs"]) == ("ok", {"text": "good"})
+            assert (await verify.verify_run(opened.store, row.run_id)).intact
+
+    release = threading.Event()
+    acts = (loopback.Hang(release=release), loopback.Say(text='{"text": "good"}'))
+    with loopback.Loopback(openai_chat.OpenAI(), acts).running() as server:
+        monkeypatch.setenv("MODEL_KEY", loopback.KEY)
+        with subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path), server.base_url]) as child:
+            while not server.asked:
+                time.sleep(0.02)
+                assert child.poll() is None
+            child.kill()
+        release.set()
+        stage.play(lambda: story(server.base_url))
+        assert len(server.asked) == 2

@@ -22,6 +22,20 @@ FLOW: dict[str, Json] = {
     "name": "asks",
     "blocks": [{"id": "ask", "prompt": "Say something.", "outputs": {"text": "string"}}],
 }
+REVIEWED: dict[str, Json] = {
+    "name": "reviewed",
+    "blocks": [
+        {
+            "id": "work",
+            "mode": "deterministic",
+            "inputs": {"text": {"type": "string", "default": "Bees buzz."}},
+            "outputs": {"text": "string"},
+            "deterministic": {"handler": "builtin:pass"},
+            "post_gates": [{"name": "kind", "type": "llm_review", "port": "text", "criteria": ["is kind"]}],
+        }
+    ],
+}
+FLOWS = {"asks": FLOW, "reviewed": REVIEWED}
 PROMPTS = ("prompt.full.txt", "prompt.blocks.json")
 #: Starts a run whose model never answers, and says so when the model is asked.
 CHILD = """
@@ -38,7 +52,7 @@ class Silent:
 async def main():
     project = openskelo.Project(root=Path(sys.argv[1]), data_dir=Path(sys.argv[1]) / ".skelo")
     async with await openskelo.Engine.open(project, provider=Silent()) as engine:
-        run_id = await engine.start(openskelo.from_document(story.FLOW))
+        run_id = await engine.start(openskelo.from_document(story.FLOWS[sys.argv[2]]))
         print(run_id, flush=True)
         await engine.wait(run_id)
 
@@ -60,13 +74,37 @@ def _project(root: Path) -> openskelo.Project:
     return openskelo.Project(root=root, data_dir=root / ".skelo")
 
 
-@pytest.mark.slow
-def test_the_prompt_of_an_attempt_that_a_kill_cut_is_in_the_record(tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", CHILD, str(tmp_path)], stdout=subprocess.PIPE, text=True) as child:
+def kill(root: Path, flow: str) -> str:
+    """Kill a process whose run asks a model; return the run's id."""
+    argv = [sys.executable, "-c", CHILD, str(root), flow]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         said = {child.stdout.readline().strip(), child.stdout.readline().strip()}
         os.kill(child.pid, signal.SIGKILL)
     (run_id,) = said - {"asked"}
+    return run_id
+
+
+@pytest.mark.slow
+def test_the_prompt_of_a_review_that_a_kill_cut_is_in_the_record(tmp_path: Path) -> None:
+    run_id = kill(tmp_path, "reviewed")
+
+    async def story() -> None:
+        verdicts: JsonObject = {"verdicts": [{"criterion": 1, "passed": True, "reason": "it is"}]}
+        provider = scripted.Scripted({"work:kind": [verdicts]})
+        async with await openskelo.Engine.open(_project(tmp_path), provider=provider) as engine:
+            assert await kept(engine, run_id) == [(1, "review.kind.prompt.txt")]
+            await engine.resume(run_id)
+            assert (await engine.wait(run_id))["ending"] == "ok"
+            assert await kept(engine, run_id) == [(attempt, "review.kind.prompt.txt") for attempt in (1, 2)]
+            assert (await verify.verify_run(engine.store, run_id)).intact
+
+    stage.play(story)
+
+
+@pytest.mark.slow
+def test_the_prompt_of_an_attempt_that_a_kill_cut_is_in_the_record(tmp_path: Path) -> None:
+    run_id = kill(tmp_path, "asks")
 
     async def story() -> None:
         provider = scripted.Scripted({"ask": [{"text": "Bees buzz."}]})

@@ -182,6 +182,34 @@ def test_a_reviewer_that_is_set_up_wrong_fails_the_block_at_once_and_sends_nothi
     assert (draft.told, check.told) == ([None], [None])
 
 
+def test_a_reviewer_without_a_key_pauses_the_run_and_the_work_is_not_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = Worker()
+
+    async def write(ctx: context.Context) -> JsonObject:
+        monkeypatch.delenv("REVIEWER_KEY")
+        return await check(ctx)
+
+    one = stage.block("check", outputs=TEXT, effect="once", post_gates=[REVIEW], retry=TRIED)
+
+    async def story(base_url: str) -> None:
+        async with engine(tmp_path, base_url, monkeypatch, check=write) as opened:
+            run_id = await opened.start(stage.workflow(one))
+            paused = await opened.wait(run_id)
+            assert (paused["status"], stage.approvals(paused)) == ("paused", [])
+            assert str(paused["pauseReason"]).startswith("PROVIDER_MISSING check: gate 'kind': the reviewer could not")
+            monkeypatch.setenv("REVIEWER_KEY", loopback.KEY)
+            await opened.resume(run_id)
+            done = await opened.wait(run_id)
+            assert (done["ending"], done["outputs"]) == ("ok", {"text": "hello"})
+
+    with reviewed(verdict(True)).running() as server:
+        stage.play(lambda: story(server.base_url))
+        assert len(server.asked) == 1
+    assert check.told == [None]
+
+
 def test_before_the_work_it_is_waited_for_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check = Worker()
     one = stage.block("check", inputs=TEXT, outputs=TEXT, pre_gates=[REVIEW], retry=TRIED)

@@ -9,19 +9,22 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+import mcp
 import pytest
+from mcp.client import stdio, streamable_http
 
 from openskelo import errors
 from openskelo.executors import mcp_servers
 from openskelo.handlers import project_registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from tests.executors import workshop
+from tests.executors import descriptors, workshop
 from tests.executors.ops import bench
 from tests.handlers import web
 
@@ -320,6 +323,23 @@ def test_an_address_where_nobody_answers_is_a_failure(tmp_path: Path) -> None:
     assert with_servers(tmp_path, work, project_registry.McpServer(name="demo", url=url)) == "MCP_FAILED"
 
 
+@pytest.mark.parametrize("left", [0, 1, 3])
+def test_a_server_that_lacks_descriptors_at_its_start_can_be_started_later(tmp_path: Path, left: int) -> None:
+    """At its temporary file, at its first pipe or at its second."""
+
+    async def work(servers: mcp_servers.ServerPool) -> tuple[str, bool, errors.Happened, Json]:
+        tempfile.gettempdir()  # as the performer does before it needs one
+        with descriptors.left(left), pytest.raises(errors.AttemptFailed) as lacking:
+            await servers.call("demo", "add", {"a": 1, "b": 2}, timeout_ms=PATIENT_MS)
+        error = lacking.value
+        later = await servers.call("demo", "add", {"a": 1, "b": 2}, timeout_ms=PATIENT_MS)
+        return error.code, errors.is_out_of_descriptors(error), error.happened, later
+
+    assert mcp.Client  # what is loaded later takes open files, too
+    assert all((stdio, streamable_http))
+    assert with_servers(tmp_path, work, STDIO) == ("MCP_FAILED", True, "no", {"result": 3})
+
+
 def call_step(root: Path, given: Json, *, mode: definition.PlanMode = "normal", **tool: Any) -> bench.Done:
     own = project_registry.Tool(name="sum", kind="mcp", target="demo", tool="add", timeout_ms=PATIENT_MS, **tool)
     server = project_registry.McpServer(name="demo", command=STDIO.command, timeout_ms=PATIENT_MS)
@@ -342,5 +362,5 @@ def test_without_the_extra_the_message_names_it(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "mcp", None)
     done = call_step(tmp_path, {"a": 1, "b": 1})
     assert done.failure is not None
-    assert done.code == "EXTRA_MISSING"
+    assert (done.code, done.failure.missing) == ("EXTRA_MISSING", True)
     assert done.failure.message == "MCP servers need the extra `mcp` (pip install 'openskelo[mcp]')"

@@ -20,14 +20,16 @@ from openskelo.executors import gate_evaluation as gate_reviewer
 from openskelo.executors import stored_values
 from openskelo.executors.handlers import invocation
 from openskelo.gates import command
-from openskelo.handlers import context
+from openskelo.gates import http as http_gate
+from openskelo.handlers import context, http_exchange
 from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import JsonObject
 from openskelo.programs import child_process, program, time_limit
 from openskelo.providers import config, protocol, scripted
 from openskelo.structs import replace
 from openskelo.values import canonical
-from tests.executors import workshop
+from tests.executors import descriptors, workshop
+from tests.handlers import web
 from tests.providers.servers import loopback, openai_chat
 
 BUSY = errors.AttemptFailed("busy", code="PROVIDER_RATE_LIMITED", retry_after_ms=700)
@@ -257,6 +259,23 @@ def test_a_gate_that_lacks_a_descriptor_is_asked_again_once_there_is_one(
     assert [verdict["passed"] for verdict in found.verdicts] == [True]
 
 
+def test_an_http_gate_that_lacks_a_descriptor_is_asked_again_once_there_is_one(tmp_path: Path) -> None:
+    assert http_gate.GATE  # what is loaded later takes open files, too
+    assert all((http_exchange, time_limit))
+    work = Work()
+    with contextlib.ExitStack() as lacking, web.serving() as site:
+
+        async def take_all_descriptors(ctx: context.Context) -> JsonObject:
+            lacking.enter_context(descriptors.left(0))
+            asyncio.get_running_loop().call_later(0.3, lacking.close)
+            return await work(ctx)
+
+        gate = definition.Gate(name="h", type="http", params={"url": f"{site.url}/text"})
+        where = workshop.project(tmp_path, allow_private_addresses=True)
+        found = workshop.outcome_of(where, workshop.task_of(node(gate), {}), local={"it": take_all_descriptors})
+    assert (found.failure, work.done, [verdict["passed"] for verdict in found.verdicts]) == (None, 1, [True])
+
+
 def test_nor_has_one_that_is_not_installed(tmp_path: Path) -> None:
     found = commanded(tmp_path, ["no-such-program"], Work())
     reason = "the command could not be asked: no-such-program cannot be started: No such file or directory"
@@ -376,10 +395,11 @@ def test_nobody_is_asked_whose_key_is_not_set_or_who_is_not_in_the_project(
         default_expert="judge",
     )
     where = workshop.project(tmp_path, models=models)
-    for one, code in ((review(), "PROVIDER_AUTH"), (review(expert="nobody"), "EXPERT_UNKNOWN")):
+    for one, code in ((review(), "PROVIDER_MISSING"), (review(expert="nobody"), "EXPERT_UNKNOWN")):
         found = workshop.outcome_of(where, workshop.task_of(node(one), {}), local={"it": Work()})
         assert found.failure is not None
         assert (found.failure.code, found.failure.retryable, found.failure.gate) == (code, False, None)
+        assert found.failure.missing == (code == "PROVIDER_MISSING")
         assert silent(found)["evidence"] == {"code": code}
 
 

@@ -17,6 +17,7 @@ from openskelo.history import export, signing, verify
 from openskelo.kernel.json import JsonObject
 from openskelo.record import bundle, chain, signature
 from openskelo.structs import replace
+from openskelo.values import canonical
 from tests.engine import proving, stage
 
 AT = 1_800_000_000_000
@@ -214,6 +215,25 @@ def test_a_signed_run_says_by_whom(tmp_path: Path) -> None:
         signing.path_of(data_dir, run_id).write_bytes(b"nonsense")
         spoiled = await verify.verify_run(engine.store, run_id, data_dir=data_dir)
         assert (spoiled.signature, codes(spoiled)) == ("bad", ["SIGNATURE_BAD"])
+
+    play(tmp_path, proof)
+
+
+def test_a_signature_that_never_ends_is_none_and_takes_no_memory(tmp_path: Path) -> None:
+    async def proof(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        document = await signing.sign(engine.store, run_id, data_dir, at=AT)
+        path = signing.path_of(data_dir, run_id)
+        size = 400 * 1024 * 1024
+        for end in (b" ", b"\0"):
+            path.write_bytes(canonical.dumps(document) + end * 100_000)
+            os.truncate(path, size)
+            tracemalloc.start()
+            try:
+                found = await verify.verify_run(engine.store, run_id, data_dir=data_dir)
+                _, peak = tracemalloc.get_traced_memory()
+            finally:
+                tracemalloc.stop()
+            assert (found.signature, codes(found), peak < size / 10) == ("bad", ["SIGNATURE_BAD"], True)
 
     play(tmp_path, proof)
 

@@ -275,6 +275,17 @@ def test_an_effect_that_happens_once_is_asked_about_if_its_work_lacked_something
     ]
 
 
+def test_work_whose_judgement_lacks_something_is_kept_and_only_judged_again() -> None:
+    stage = started("once")
+    done: JsonObject = {"value": {"out": "done"}}
+    for attempt in (1, 2):
+        assert stage.fail("a", MISSING, outputs=done) == [f"attempt.interrupted a 1.{attempt} missing", "run.paused"]
+        assert stage.run.nodes["a"].slots[0].unjudged == done
+        assert stage.step(commands.ResumeRun(at=stage.at, by="nora"))[-1] == f"attempt.started a 1.{attempt + 1}"
+    assert stage.fail("a", MISSING)[0] == "attempt.interrupted a 1.3 missing"  # before it could judge
+    assert stage.run.nodes["a"].slots[0].unjudged == done
+
+
 def test_work_that_lacks_something_is_charged_what_it_has_used_and_not_what_it_reserved() -> None:
     stage = started("pure", reserve=definition.Amount(tokens=500, cost_nanousd=90))
     stage.fail("a", MISSING, metrics=outcome.Metrics(tokens_in=3, tokens_out=4, cost_nanousd=5))

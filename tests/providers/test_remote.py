@@ -323,9 +323,9 @@ def test_cancelling_hangs_up() -> None:
 def test_a_key_that_is_not_set_is_named() -> None:
     settings = config.ProviderConfig(name="main", kind="openai", model="m")
     one = make(settings, {})
-    with pytest.raises(errors.AttemptFailed) as caught:
+    with pytest.raises(errors.Missing) as caught:
         run(one, lambda: one.complete(request(), lambda _: None))
-    assert (caught.value.code, caught.value.retryable) == ("PROVIDER_AUTH", False)
+    assert (caught.value.code, caught.value.retryable) == ("PROVIDER_MISSING", False)
     assert "OPENAI_API_KEY" in caught.value.message
 
 

@@ -19,7 +19,7 @@ import yaml
 
 from openskelo import http_connections
 from openskelo.kernel.json import Json
-from openskelo.server import settings
+from openskelo.server import middleware, settings
 from openskelo.structs import replace
 from tests.server import house, test_serve
 
@@ -38,6 +38,11 @@ def read_all(client: socket.socket) -> bytes:
         while part := client.recv(65536):
             data += part
     return data
+
+
+def read_one(client: socket.socket) -> bytes:
+    """The beginning of what the server sends first."""
+    return client.recv(65536)
 
 
 @pytest.fixture
@@ -120,6 +125,78 @@ def test_connections_leave_descriptors_to_the_runs(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(http_connections.resource, "getrlimit", limits)
     assert http_connections.max_connections(wanted) == expected
+
+
+# -- log-ins, which need no token -------------------------------------------------------------------------------------
+
+#: The head of a log-in whose form does not come.
+LOG_IN = (
+    b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    b"Content-Length: %d\r\n\r\n"
+)
+
+
+@contextlib.contextmanager
+def narrow_house(root: Path) -> Generator[tuple[house.House, str]]:
+    """A server that takes two requests at a time, and a token of an operator."""
+    tokens_made: dict[str, str] = {}
+
+    def change(found: settings.Settings) -> settings.Settings:
+        return replace(found, without_token=False, limits=settings.Limits(requests=2))
+
+    with house.open_house(root, change, {"olga": "operator"}, tokens_made) as home:
+        yield home, tokens_made["olga"]
+
+
+def test_slow_log_ins_keep_nobody_out_who_has_a_token(tmp_path: Path) -> None:
+    with contextlib.ExitStack() as opened:
+        home, token = opened.enter_context(narrow_house(tmp_path / "narrow"))
+        slow = [opened.enter_context(connect(home.url)) for _ in range(middleware.LOGIN_LIMITS.requests)]
+        for client in slow:
+            client.sendall(LOG_IN % 100 + b"t")
+        client = opened.enter_context(home.client(token))
+        while client.post("/login", data={"token": token}).status_code != 503:  # until all slow ones are read
+            time.sleep(0.02)
+        assert client.get("/api/runs").status_code == 200
+        assert client.get("/api/health").status_code == 200
+        assert all(read_all(one).startswith(b"HTTP/1.1 408 ") for one in slow)
+        assert client.post("/login", data={"token": token}).status_code == 303
+
+
+def test_a_log_in_has_a_small_body(tmp_path: Path) -> None:
+    with narrow_house(tmp_path / "narrow") as (home, _), connect(home.url) as client:
+        client.sendall(LOG_IN % 100_000 + b"t")
+        assert read_one(client).startswith(b"HTTP/1.1 413 ")
+
+
+def test_bodies_that_are_dropped_hold_few_connections(tmp_path: Path) -> None:
+    with contextlib.ExitStack() as opened:
+        home, token = opened.enter_context(narrow_house(tmp_path / "narrow"))
+        head = b"POST /api/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n"
+        slow = [opened.enter_context(connect(home.url)) for _ in range(middleware.MAX_DROPS + 1)]
+        for client in slow:
+            client.sendall(head)
+        assert read_one(slow[-1]).startswith(b"HTTP/1.1 413 ")
+        assert opened.enter_context(home.client(token)).get("/api/runs").status_code == 200
+
+
+def test_a_log_in_that_is_broken_off_is_no_defect(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def change(found: settings.Settings) -> settings.Settings:
+        return replace(found, access_log=True)
+
+    caplog.set_level("INFO")
+    with house.open_house(tmp_path / "left", change) as home:
+        with connect(home.url) as client:
+            client.sendall(LOG_IN % 100 + b"t")
+        end = time.monotonic() + 20
+        while not (lines := [record for record in caplog.records if record.name == "openskelo.access"]):
+            assert time.monotonic() < end
+            time.sleep(0.02)
+    assert "POST /login 400 " in lines[0].getMessage()
+    assert [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == []
+    assert "Traceback" not in capfd.readouterr().err
 
 
 # -- bodies that are too large ----------------------------------------------------------------------------------------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import time
 from pathlib import Path
 
@@ -51,6 +53,35 @@ def test_a_value_of_2_mb_takes_one_sync_of_its_file_and_one_of_its_folder(
     assert files.put(b"x" * 2_000_000, name) == name
     file, after = synced
     assert (file.parent, file.name.startswith(".new-"), after) == (folder, True, folder)
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_blob_whose_name_could_not_be_synced_is_written_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    """A later sync of the folder succeeds without having written what the failed one has dropped."""
+    kept = blobs.BlobFiles(tmp_path)
+    if is_there:
+        blobs.BlobFiles(tmp_path).put(b"abc")
+    sync = os.fsync
+
+    def fail_for_folders(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EIO, "it failed")
+        sync(descriptor)
+
+    with monkeypatch.context() as failing:
+        failing.setattr(os, "fsync", fail_for_folders)
+        with pytest.raises(errors.StoreError) as refused:
+            kept.put(b"abc")
+    assert refused.value.code == "STORE_SYNC"
+    (path,) = tmp_path.glob("??/*")
+    before = path.stat().st_ino
+    kept.put(b"abc")
+    assert path.stat().st_ino != before
+    again = path.stat().st_ino
+    kept.put(b"abc")
+    assert path.stat().st_ino == again
 
 
 def test_a_sweep_leaves_what_is_used_and_what_was_wanted_lately(tmp_path: Path) -> None:

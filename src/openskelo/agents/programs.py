@@ -55,7 +55,7 @@ def folder(data_dir: Path, provider: str) -> Path:
 
 
 def find(data_dir: Path, agent: agent_settings.AgentSettings) -> tuple[str, ...]:
-    """Return the argument vector of the agent's program, without its arguments (AttemptFailed AGENT_NOT_INSTALLED)."""
+    """Return the argument vector of the agent's program, without its arguments (Missing AGENT_NOT_INSTALLED)."""
     if agent.command:
         return agent.command
     installed_path = _executable(folder(data_dir, agent.provider), agent.provider)
@@ -64,22 +64,20 @@ def find(data_dir: Path, agent: agent_settings.AgentSettings) -> tuple[str, ...]
     on_path = shutil.which(profiles.PROFILES[agent.provider].program)
     if on_path is not None:
         return (on_path,)
-    raise errors.AttemptFailed(
+    raise errors.Missing(
         f"the program of {agent.provider} is not installed",
         code="AGENT_NOT_INSTALLED",
         hint=f"run `skelo agents install {agent.provider}`, or set `command`",
-        retryable=False,
     )
 
 
 def check_extra() -> None:
-    """Raise AttemptFailed EXTRA_MISSING unless the libraries for agents are installed."""
+    """Raise Missing EXTRA_MISSING unless the libraries for agents are installed."""
     if any(importlib.util.find_spec(name) is None for name in ("acp", "mcp")):
-        raise errors.AttemptFailed(
+        raise errors.Missing(
             "agents need packages that are not installed",
             code="EXTRA_MISSING",
             hint="pip install 'openskelo[agents]'",
-            retryable=False,
         )
 
 

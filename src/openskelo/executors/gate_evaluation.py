@@ -77,6 +77,7 @@ def failure(judgement: Judgement, *, before: bool) -> outcome.Failure:
         retryable=first.retryable,
         retry_after_ms=max(waits, default=None),
         happened=effect_happened,
+        missing=isinstance(first, errors.Missing),
     )
 
 
@@ -99,8 +100,8 @@ async def _evaluate(gate: definition.Gate, view: GateView) -> gate_types.Finding
         return gate_types.failed(f"there is no gate type {gate.type!r}")
     try:
         return await gate_type.check(gate.params, _context(gate, view))
-    except errors.OverBudget:
-        raise  # no verdict on the work: the run has no budget left to have it judged
+    except (errors.OverBudget, errors.StoreError):
+        raise  # no verdict on the work: the run has no budget left to have it judged, or cannot keep the question
     except errors.OpenSkeloError as error:
         reason = f"{error.message} ({error.hint})" if error.hint else error.message
         return gate_types.failed(reason, {"code": error.code})
@@ -184,7 +185,10 @@ _TIMEOUT_MS = 120_000
 async def ask_reviewer(
     gate: str, request: protocol.Request, provider: protocol.Provider | None, attempt: running_attempt.RunningAttempt
 ) -> protocol.Answer:
-    """Return the reviewer's answer once the run's budget has room for it (AttemptFailed, OverBudget)."""
+    """Return the reviewer's answer; before it is asked, the run's budget has room for it and its prompt is durable.
+
+    Raise AttemptFailed, OverBudget or StoreError.
+    """
     if provider is None:
         raise failure_codes.missing("no model provider is set up", hint="name one in skelo.yaml")
     route = protocol.plan(provider, request)[0]
@@ -195,6 +199,8 @@ async def ask_reviewer(
     if claims is not None:
         needs = model_call.needs(attempt, provider, route)
         await claims.claim(attempt.request.attempt_id, attempt.usage, needs)
+    if attempt.record_prompts is not None:
+        await attempt.record_prompts()
     return await time_limit.within(_TIMEOUT_MS, _complete(request, route, provider, attempt), attempt.usage.idle)
 
 

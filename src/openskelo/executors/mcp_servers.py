@@ -74,7 +74,10 @@ class ServerPool:
             raise errors.AttemptFailed(
                 f"there is no MCP server {name!r}", code="MCP_UNKNOWN", hint="declare it under `mcp`", retryable=False
             )
-        new_connection = self._live[name] = Connection(settings, self._project)
+        try:
+            new_connection = self._live[name] = Connection(settings, self._project)
+        except OSError as error:  # there is no room for its temporary file
+            raise failed(name, error, "") from error
         return new_connection
 
     def _end_connection(self, connection: Connection) -> None:
@@ -202,7 +205,7 @@ class Connection:
             if error.code == "TIMEOUT":
                 late = f"the MCP server {self.server.name!r} was not ready in time"
                 error = errors.AttemptFailed(late, code="TIMEOUT", hint=self.noise() or None)
-            raise self._explained(error) from None
+            raise self._explained(error) from error.__cause__
 
     def _explained(self, error: errors.AttemptFailed) -> errors.AttemptFailed:
         """Return the failure with the text that the server wrote to its standard output instead of messages, if any."""
@@ -262,11 +265,8 @@ class Connection:
             from mcp.client import stdio as programs  # noqa: PLC0415
             from mcp.client import streamable_http  # noqa: PLC0415
         except ImportError as error:
-            raise errors.AttemptFailed(
-                "MCP servers need the extra `mcp`",
-                code="EXTRA_MISSING",
-                hint="pip install 'openskelo[mcp]'",
-                retryable=False,
+            raise errors.Missing(
+                "MCP servers need the extra `mcp`", code="EXTRA_MISSING", hint="pip install 'openskelo[mcp]'"
             ) from error
         server = self.server
         _quiet()
@@ -334,10 +334,15 @@ async def _listed(client: Client) -> Mapping[str, ListedTool]:
 
 def failed(name: str, error: Exception, noise: str, happened: errors.Happened = "no") -> errors.AttemptFailed:
     """Return the failure for an error of the SDK. `happened` says whether a tool may have done its work."""
-    reason = invocation.describe(_innermost(error))
-    return errors.AttemptFailed(
-        f"the MCP server {name!r} failed: {reason}", code="MCP_FAILED", hint=noise or None, happened=happened
+    cause = _innermost(error)
+    failure = errors.AttemptFailed(
+        f"the MCP server {name!r} failed: {invocation.describe(cause)}",
+        code="MCP_FAILED",
+        hint=noise or None,
+        happened=happened,
     )
+    failure.__cause__ = cause
+    return failure
 
 
 def _innermost(error: Exception) -> Exception:

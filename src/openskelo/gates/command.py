@@ -37,6 +37,7 @@ async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Findin
         argv=tuple(str(part) for part in argv),
         folder=ctx.folder,
         stdin=canonical.dumps_for_programs({"inputs": ctx.inputs, "outputs": ctx.outputs}),
+        environment=file_access.hide_from_pytest(file_access.writable_roots(ctx.project.root, ctx.project.write_roots)),
     )
     timeout_ms = int(gates.number(parameters, "timeout_ms", _TIMEOUT_MS))
     start_time = time.perf_counter()

@@ -1,7 +1,7 @@
 """The `http` gate: a URL answers with the expected status, or with any of 200 to 299.
 
 A server that does not answer has not passed: whether it answers is the question. An address that the project does not
-allow was not asked, which is no verdict.
+allow, or for which this machine has no open file left, was not asked, which is no verdict.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Findin
         response = await time_limit.within(timeout_ms, http_exchange.exchange(request))
     except errors.AttemptFailed as error:
         took_ms = gates.milliseconds_since(start_time)
-        if error.code == "HTTP_ADDRESS_REFUSED":
+        if error.code == "HTTP_ADDRESS_REFUSED" or errors.is_out_of_descriptors(error):
             return gates.not_asked("the address", error, took_ms)
         return gates.Finding(passed=False, reason=f"{error.message} ({error.code})", took_ms=took_ms)
     expected_status = parameters.get("expect_status")
@@ -65,5 +65,6 @@ GATE = gates.Gate(
     doc=_DOC,
     no_verdict=(
         ("the address is private, and the project does not allow that; not retried", "`HTTP_ADDRESS_REFUSED`"),
+        ("the machine has no open file left for the request", "`HTTP_FAILED`"),
     ),
 )

@@ -160,14 +160,15 @@ GATE = gates.Gate(
             "that of the provider, or `TIMEOUT` after two minutes",
         ),
         ("its account has no credit left; not retried", "`PROVIDER_QUOTA`"),
-        ("its key is wrong or not set; not retried", "`PROVIDER_AUTH`"),
+        ("its key is wrong; not retried", "`PROVIDER_AUTH`"),
+        ("its key is not set, or it is not installed; the run is paused", "`PROVIDER_MISSING`"),
         (
             "there is no such model, or the server refuses the request as malformed; not retried",
             "`PROVIDER_BAD_REQUEST`",
         ),
         (
             "the project has no such expert or provider; not retried",
-            "`EXPERT_UNKNOWN`, `PROVIDER_UNKNOWN`, `PROVIDER_MISSING` and the like",
+            "`EXPERT_UNKNOWN`, `PROVIDER_UNKNOWN` and the like",
         ),
     ),
 )

@@ -6,13 +6,16 @@ time without following links (`open_folder_beneath`), and files are opened relat
 
 Data may choose names and content of files, so what it writes is never code. Two rules keep both apart: a write root
 holds no code (`reason_against_write_root`), and nothing inside a write root is loaded as a handler, a module or a
-workflow (`is_inside`, asked by the loaders) or started as a program (`find_planted`, `check_program`).
+workflow (`is_inside`, asked by the loaders) or started as a program (`find_planted`, `check_program`). A program that
+searches the project for code is its author's; only pytest is kept out of the write roots (`hide_from_pytest`).
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
+import shlex
 import shutil
 import stat
 import sys
@@ -28,8 +31,12 @@ from openskelo import errors
 _GUARDED_NAMES = frozenset({"skelo.yaml", ".skelo", ".git"})
 #: The write root of a project that declares none.
 DEFAULT_WRITE_ROOT = "out"
-#: Programs that run the file which their arguments name first.
-_INTERPRETER = re.compile(r"(python|pypy|node|deno|bun|ruby|perl|php|lua|Rscript|env|[bdkz]?a?sh)[0-9.]*\Z")
+#: Programs that run the program which their arguments name first.
+_WRAPPERS = frozenset({"env", "nice", "timeout", "uv", "npx"})
+#: Programs that run the file which their arguments name first, and those that run such a program.
+_INTERPRETER = re.compile(
+    rf"(python|pypy|node|deno|bun|tsx|ruby|perl|php|lua|Rscript|[bdkz]?a?sh|{'|'.join(sorted(_WRAPPERS))})[0-9.]*\Z"
+)
 #: Options of interpreters whose next word is code or the name of a module, no file.
 _CODE_FOLLOWS = frozenset({"-c", "-e", "-m", "--eval"})
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -74,7 +81,7 @@ def find_planted(argv: Sequence[str], folder: Path, roots: Sequence[Path]) -> st
         return program
     if not _INTERPRETER.match(Path(program).name):
         return None
-    for word in argv[1:]:
+    for before, word in itertools.pairwise(argv):
         if word in _CODE_FOLLOWS or "\0" in word:
             return None
         script = Path(os.path.realpath(folder / (word.rpartition("=")[2] if word.startswith("-") else word)))
@@ -82,7 +89,22 @@ def find_planted(argv: Sequence[str], folder: Path, roots: Sequence[Path]) -> st
             return word
         if script.is_file() and not _INTERPRETER.match(script.name):
             return None
+        program = Path(word).name if _INTERPRETER.match(Path(word).name) else program
+        if Path(program).name in _WRAPPERS and not before.startswith("-") and _is_other_program(word):
+            return None  # what follows are its arguments
     return None
+
+
+def _is_other_program(word: str) -> bool:
+    return not _INTERPRETER.match(Path(word).name) and shutil.which(word) is not None
+
+
+def hide_from_pytest(roots: Sequence[Path]) -> dict[str, str]:
+    """Return the variable of the environment that keeps pytest, which searches a project for tests, out of the roots.
+
+    The command may run pytest in any way: by a script, a wrapper or a makefile.
+    """
+    return {"PYTEST_ADDOPTS": shlex.join(f"--ignore={root}" for root in roots)}
 
 
 def check_program(argv: Sequence[str], folder: Path, access: Access) -> None:

@@ -16,6 +16,9 @@ from openskelo.record import envelope, signature
 from openskelo.stores import api
 from openskelo.values import canonical
 
+#: No signature is longer.
+_MAX_BYTES = 64 * 1024
+
 
 async def sign(store: api.Store, run_id: str, data_dir: Path, *, at: int) -> JsonObject:
     """Sign the run's last event with the data dir's key (created if it is missing); store and return the signature."""
@@ -42,11 +45,15 @@ def find(data_dir: Path, run_id: str) -> JsonObject | None:
 def read(path: Path) -> JsonObject | None:
     """Return the signature in a file, None if there is no such file (InvalidInput SIGNATURE_INVALID)."""
     try:
-        return signature.parse(files.read_plain(path))
+        with files.open_plain(path) as file:
+            data = file.read(_MAX_BYTES + 1)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise errors.StoreError(f"{path.name} cannot be read: {error.strerror}") from error
+    if len(data) > _MAX_BYTES:
+        raise errors.InvalidInput(f"{path.name} is too long for a signature", code="SIGNATURE_INVALID")
+    return signature.parse(data)
 
 
 def path_of(data_dir: Path, run_id: str) -> Path:

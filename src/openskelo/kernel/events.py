@@ -225,6 +225,8 @@ class AttemptInterrupted:
     item: int | None = None
     #: What it is known to have used, as in the receipt: after a crash, nothing.
     spent: JsonObject | None = None
+    #: Those of a block whose gates could not be evaluated, as in `AttemptFailed`.
+    outputs: Stored | None = None
 
 
 @frozen_data

@@ -77,8 +77,12 @@ def artifact_created(
 def _missing(
     run: Run, report: commands.ReportAttempt, attempt: Attempt, failure: outcome.Failure
 ) -> tuple[events.Event, ...]:
-    """Return the events of work that something was missing for: it is done again when a person resumes the run."""
+    """Return the events of work that something was missing for: it is done again when a person resumes the run.
+
+    If only its judgement lacked something, its outputs are kept, and only that is done again.
+    """
     usage = report.outcome.metrics
+    outputs = report.outcome.outputs if run.workflow.nodes[report.node].is_block else None
     attempt_interrupted = events.AttemptInterrupted(
         at=report.at,
         node=report.node,
@@ -86,9 +90,10 @@ def _missing(
         attempt=report.attempt,
         item=report.item,
         reason="missing",
-        uncertain=may_have_acted(run, attempt),
+        uncertain=outputs is None and may_have_acted(run, attempt),
         receipt=receipts.build_stopped(run, attempt, report.at, "interrupted", usage),
         spent=receipts.spent(usage),
+        outputs=outputs,
     )
     if run.paused is not None:
         return (attempt_interrupted,)

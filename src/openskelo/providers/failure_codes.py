@@ -1,7 +1,7 @@
 """Failures of a provider: each has a code, and says whether a retry may help.
 
-PROVIDER_MISSING       not installed, or no model file       PROVIDER_RATE_LIMITED   retried after a wait
-PROVIDER_AUTH          no key, or a wrong one                PROVIDER_TIMEOUT        retried
+PROVIDER_MISSING       not installed, no key, no model file  PROVIDER_RATE_LIMITED   retried after a wait
+PROVIDER_AUTH          a wrong key                           PROVIDER_TIMEOUT        retried
 PROVIDER_QUOTA         the account has no credit left        PROVIDER_UNAVAILABLE    retried
 PROVIDER_BAD_REQUEST   the server rejects the request        PROVIDER_REFUSED        the model does not answer
 PROVIDER_UNKNOWN       not in skelo.yaml                     PROVIDER_TRUNCATED      the answer hit its token limit

@@ -79,14 +79,13 @@ def key_variable(settings: config.ProviderConfig) -> str | None:
 
 
 def resolve_key(settings: config.ProviderConfig, environment: Mapping[str, str]) -> str:
-    """Return the key (AttemptFailed PROVIDER_AUTH, never retried, when the variable is not set)."""
+    """Return the key (Missing PROVIDER_MISSING when the variable is not set)."""
     name = key_variable(settings)
     if name is None:
         return _NO_KEY
     key = environment.get(name, "").strip()
     if not key:
-        raise failure_codes.final(
-            "PROVIDER_AUTH",
+        raise failure_codes.missing(
             f"{settings.name} needs a key, and the environment variable {name} is not set",
             hint=f"set {name} before starting skelo",
         )

@@ -10,7 +10,9 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections import Counter
 from collections.abc import Generator
+from typing import Literal, TypeAlias
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -136,16 +138,33 @@ class SecurityHeaders:
 
 #: The path of streams that are not sockets.
 STREAM_PATH = "/api/stream"
+#: Not limited: whoever watches the server must not take a busy one for a broken one.
+HEALTH_PATH = "/api/health"
+#: A log-in's form is the only body that is read before the caller is known. So it is small, and log-ins count apart:
+#: slow ones keep out other log-ins only.
+LOGIN_LIMITS = server_settings.Limits(requests=32, body_bytes=16 * 1024, body_seconds=5.0)
+#: How many bodies that are too large are read to their end at a time: that is before the caller is known, too.
+MAX_DROPS = 32
+
+_Kind: TypeAlias = Literal["request", "stream", "log-in", "health", "drop"]
 
 
 class Limiter:
-    """Refuses requests beyond the limits before anything is read: body size, and requests at a time."""
+    """Refuses requests beyond the limits before anything is read: body size, and requests at a time.
+
+    Each kind of request counts apart. Streams stay open and must not keep requests out.
+    """
 
     def __init__(self, app: ASGIApp, *, limits: server_settings.Limits) -> None:
         self._app = app
         self._limits = limits
-        self._open_requests = 0
-        self._open_streams = 0
+        self._max_open: dict[_Kind, int] = {
+            "request": limits.requests,
+            "stream": limits.streams,
+            "log-in": LOGIN_LIMITS.requests,
+            "drop": MAX_DROPS,
+        }
+        self._open: Counter[_Kind] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
@@ -158,87 +177,96 @@ class Limiter:
                 await self._app(scope, receive, send)
 
     async def _limit_request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_stream = scope["path"] == STREAM_PATH
+        kind = _kind_of(scope)
+        limits = LOGIN_LIMITS if kind == "log-in" else self._limits
         try:
-            await self._check_content_length(Headers(scope=scope), receive)
-            self._check_capacity(is_stream=is_stream)
+            await self._check_content_length(Headers(scope=scope), receive, limits)
+            self._check_capacity(kind)
         except problems.Problem as problem:
             await problems.response(problem)(scope, receive, send)
             return
-        with self._count(is_stream=is_stream):
-            await self._app(scope, _limit_body(receive, self._limits), send)
+        with self._count(kind):
+            await self._app(scope, self._limit_body(receive, limits), send)
 
     async def _limit_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._open_streams >= self._limits.streams:
+        if self._is_full("stream"):
             await receive()
             await send({"type": "websocket.close", "code": 1013, "reason": "SERVER_BUSY"})
             return
-        with self._count(is_stream=True):
+        with self._count("stream"):
             await self._app(scope, receive, send)
 
-    def _check_capacity(self, *, is_stream: bool) -> None:
-        """Raise a 503 at the limit. Streams count apart: they stay open, and must not keep requests out."""
-        if is_stream:
-            is_full = self._open_streams >= self._limits.streams
-        else:
-            is_full = self._open_requests >= self._limits.requests
-        if is_full:
+    def _check_capacity(self, kind: _Kind) -> None:
+        if self._is_full(kind):
             raise problems.Problem(503, "SERVER_BUSY", "too many requests at a time", headers={"retry-after": "1"})
 
+    def _is_full(self, kind: _Kind) -> bool:
+        return kind in self._max_open and self._open[kind] >= self._max_open[kind]
+
     @contextlib.contextmanager
-    def _count(self, *, is_stream: bool) -> Generator[None]:
-        self._open_streams += is_stream
-        self._open_requests += not is_stream
+    def _count(self, kind: _Kind) -> Generator[None]:
+        self._open[kind] += 1
         try:
             yield
         finally:
-            self._open_streams -= is_stream
-            self._open_requests -= not is_stream
+            self._open[kind] -= 1
 
-    async def _check_content_length(self, headers: Headers, receive: Receive) -> None:
+    async def _check_content_length(self, headers: Headers, receive: Receive, limits: server_settings.Limits) -> None:
         length = headers.get("content-length", "0")
-        if length.isascii() and length.isdecimal() and int(length[:20]) > self._limits.body_bytes:
+        if length.isascii() and length.isdecimal() and int(length[:20]) > limits.body_bytes:
             if "expect" not in headers:  # a client that expects `100 Continue` has not sent the body
-                await _drop_body(receive)
-            raise _body_too_large(self._limits.body_bytes)
-
-
-def _limit_body(receive: Receive, limits: server_settings.Limits) -> Receive:
-    """Return a `receive` that raises a 413 for a body that is too large, and a 408 for one that takes too long."""
-    size = 0
-    is_complete = False
-    deadline = asyncio.get_running_loop().time() + limits.body_seconds
-
-    async def receive_limited() -> Message:
-        nonlocal size, is_complete
-        if is_complete:
-            return await receive()  # waits for the end of the connection
-        try:
-            async with asyncio.timeout_at(deadline):
-                message = await receive()
-        except TimeoutError:
-            raise _body_too_late(limits.body_seconds) from None
-        is_complete = not message.get("more_body", False)
-        size += len(message.get("body", b""))
-        if size > limits.body_bytes:
-            if not is_complete:
-                await _drop_body(receive)
+                await self._drop_body(receive)
             raise _body_too_large(limits.body_bytes)
-        return message
 
-    return receive_limited
+    def _limit_body(self, receive: Receive, limits: server_settings.Limits) -> Receive:
+        """Return a `receive` that raises a 413 for a body that is too large, and a 408 for one that takes too long."""
+        size = 0
+        is_complete = False
+        deadline = asyncio.get_running_loop().time() + limits.body_seconds
+
+        async def receive_limited() -> Message:
+            nonlocal size, is_complete
+            if is_complete:
+                return await receive()  # waits for the end of the connection
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError:
+                raise _body_too_late(limits.body_seconds) from None
+            is_complete = not message.get("more_body", False)
+            size += len(message.get("body", b""))
+            if size > limits.body_bytes:
+                if not is_complete:
+                    await self._drop_body(receive)
+                raise _body_too_large(limits.body_bytes)
+            return message
+
+        return receive_limited
+
+    async def _drop_body(self, receive: Receive) -> None:
+        """Read the rest of a body, within limits: a client that is still sending would see a reset, not the answer."""
+        if self._is_full("drop"):
+            return
+        size = 0
+        with self._count("drop"), contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(http_connections.HEAD_SECONDS):
+                while size <= http_connections.MAX_DROPPED_BYTES:
+                    message = await receive()
+                    size += len(message.get("body", b""))
+                    if not message.get("more_body", False):
+                        return
 
 
-async def _drop_body(receive: Receive) -> None:
-    """Read the rest of a body, within limits: a client that is still sending would see a reset, not the answer."""
-    size = 0
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(http_connections.HEAD_SECONDS):
-            while size <= http_connections.MAX_DROPPED_BYTES:
-                message = await receive()
-                size += len(message.get("body", b""))
-                if not message.get("more_body", False):
-                    return
+def _kind_of(scope: Scope) -> _Kind:
+    match scope["method"], scope["path"]:
+        case _, str(path) if path == STREAM_PATH:
+            return "stream"
+        case _, str(path) if path == HEALTH_PATH:
+            return "health"
+        case "POST", str(path) if path == guard.LOGIN_PATH:
+            return "log-in"
+        case _:
+            return "request"
 
 
 def _body_too_large(max_bytes: int) -> problems.Problem:

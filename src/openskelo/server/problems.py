@@ -15,6 +15,7 @@ import orjson
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException as PlainHTTPException
+from starlette.requests import ClientDisconnect
 
 from openskelo import errors
 from openskelo.kernel.json import Json
@@ -108,6 +109,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(errors.OpenSkeloError, _handle_openskelo_error)
     app.add_exception_handler(PlainHTTPException, handle_http_error)
     app.add_exception_handler(RequestValidationError, _handle_invalid_request)
+    app.add_exception_handler(ClientDisconnect, _handle_disconnect)
     app.add_exception_handler(Exception, _handle_defect)
 
 
@@ -132,6 +134,10 @@ async def _handle_invalid_request(_: Request, error: Exception) -> Response:
     parts = [_describe_invalid_part(part) for part in error.errors()]
     message = "; ".join(f"{part['pointer']}: {part['message']}" for part in parts[:5])
     return _respond(422, "REQUEST_INVALID", message or "the request is invalid", parts=parts)
+
+
+async def _handle_disconnect(_: Request, _error: Exception) -> Response:
+    return Response(status_code=400)  # for the access log: the client has left while it sent the body
 
 
 async def _handle_defect(request: Request, error: Exception) -> Response:

@@ -123,7 +123,8 @@ class BlobFiles:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._synced: set[Path] = set()  # subfolders whose names are known to be durable
-        #: Files whose sync failed: the next sync would succeed without having written them, so they are written anew.
+        #: Files whose sync, or that of their name, failed: the next sync would succeed without having written them, so
+        #: they are written anew.
         self._doubted: set[Path] = set()
 
     def put(self, data: bytes, name: str | None = None) -> str:
@@ -133,19 +134,20 @@ class BlobFiles:
         try:
             _create_folder(path.parent)
             with _locked(self._folder, fcntl.LOCK_SH):
-                if _has_content(path, data) and path not in self._doubted:
+                is_there = _has_content(path, data) and path not in self._doubted
+                self._doubted.add(path)
+                if is_there:
                     os.utime(path)  # wanted again: starts a new period of grace
-                    self._doubted.add(path)
                     files.sync_file(path)  # its writer may have been killed before, and `locate` does not sync
                 else:
                     with files.atomic_file(path, mode=0o600) as file:
                         file.write(data)
-                self._doubted.discard(path)
                 # Also for a file that was there, for the same reason.
                 files.sync_folder(path.parent)
                 if path.parent not in self._synced:
                     files.sync_folder(self._folder)
                     self._synced.add(path.parent)
+                self._doubted.discard(path)
         except OSError as error:
             if error.errno == errno.EIO:
                 raise storage_errors.sync_failed(str(error)) from error

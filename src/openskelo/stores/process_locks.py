@@ -90,10 +90,13 @@ class ProcessLocks:
         """Return the ids of processes that ended without `release`: their files are there, without a lock."""
         return [owner_id for owner_id in self._owner_ids() if not self.is_alive(owner_id)]
 
-    def all_dead(self) -> bool:
-        """True if a process ended without `release`, and no other one lives."""
-        owner_ids = self._owner_ids()
-        return bool(owner_ids) and not any(map(self.is_alive, owner_ids))
+    def is_any_known(self) -> bool:
+        """True if there is a process that has not called `release`, be it alive or dead."""
+        return bool(self._owner_ids())
+
+    def is_any_alive(self) -> bool:
+        """True if a process with an id is still running."""
+        return any(map(self.is_alive, self._owner_ids()))
 
     def _owner_ids(self) -> Sequence[str]:
         try:

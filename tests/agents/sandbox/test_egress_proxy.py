@@ -138,6 +138,32 @@ def test_a_name_of_the_list_that_leads_to_this_machine_is_refused(monkeypatch: p
     asyncio.run(story())
 
 
+def test_connections_beyond_a_number_are_closed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(egress_proxy, "_HEAD_SECONDS", 1.0)
+
+    async def story() -> None:
+        async with _host() as port, _proxy(f"127.0.0.1:{port}") as (proxy, at), contextlib.AsyncExitStack() as opened:
+            readers: list[asyncio.StreamReader] = []
+            for _ in range(200):
+                reader, writer = await asyncio.open_connection("127.0.0.1", at)
+                opened.callback(writer.close)
+                readers.append(reader)
+            closed = [asyncio.create_task(_ends(reader)) for reader in readers[egress_proxy.MAX_CONNECTIONS :]]
+            assert await asyncio.gather(*closed) == [b""] * (200 - egress_proxy.MAX_CONNECTIONS)
+            waiting = [_ends(reader) for reader in readers[: egress_proxy.MAX_CONNECTIONS]]
+            assert all(answer.startswith(b"HTTP/1.1 400") for answer in await asyncio.gather(*waiting))
+            assert b"200 OK" in await _ask(at, f"GET http://127.0.0.1:{port}/x", proxy.token)
+
+    asyncio.run(story())
+
+
+async def _ends(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await asyncio.wait_for(reader.read(), 60)
+    except ConnectionResetError:
+        return b""
+
+
 def test_it_refuses_programs_without_its_token() -> None:
     async def story() -> None:
         async with _host() as port, _proxy(f"127.0.0.1:{port}") as (_, at):

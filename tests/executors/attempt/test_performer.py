@@ -491,6 +491,19 @@ def test_outputs_stand_in_the_order_of_their_canonical_bytes(last: Json, tmp_pat
     assert str(found.outcome.outputs) == str({"value": {"a": 1, "b": last}})
 
 
+def test_a_prompt_that_finds_no_room_is_not_passed_over_in_silence(tmp_path: Path) -> None:
+    class Full:
+        async def put_blob(self, data: bytes, name: str | None = None) -> str:
+            raise errors.StoreFull("no space left")
+
+    performer = attempt_performer.Performer(project=workshop.project(tmp_path), blobs=Full())
+    attempt = workshop.job_of(local_node(), {"n": 1})
+    attempt.files["prompt"] = running_attempt.File(kind="prompt", name="prompt", text="x" * 3_000_000)
+    with pytest.raises(errors.StoreFull):
+        asyncio.run(performer.store_prompts(attempt))
+    assert attempt.recorded == {}
+
+
 def test_outputs_that_find_no_room_are_no_outcome(tmp_path: Path) -> None:
     class Full:
         async def put_blob(self, data: bytes, name: str | None = None) -> str:

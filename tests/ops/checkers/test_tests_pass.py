@@ -57,6 +57,21 @@ def test_the_copy_has_untracked_files_and_leaves_ignored_ones_behind(tmp_path: P
     assert not Path(folder.strip()).exists()
 
 
+def test_a_test_that_data_may_have_planted_is_not_run(tmp_path: Path) -> None:
+    bench.repository(tmp_path, file="old\n", **{"test_own.py": "def test_own(): pass\n"})
+    (tmp_path / "out").mkdir()
+    planted = f"open({str(tmp_path / 'planted')!r}, 'w')\n"
+    (tmp_path / "out" / "test_it.py").write_text(planted)
+    (tmp_path / "out" / "conftest.py").write_text(planted)
+    where = workshop.project(tmp_path, allow_commands=True)
+    argv: list[Json] = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    for more in ({}, {"input_ref": bench.patch("file", "old", "new")}):
+        done = bench.perform(where, "verify", {"checker_id": "tests_pass", "argv": argv, **more})
+        assert isinstance(done.value, dict)
+        assert (done.holds, "1 passed" in str(done.value["output"])) == (True, True)
+    assert not (tmp_path / "planted").exists()
+
+
 def test_a_patch_that_does_not_apply_does_not_hold(tmp_path: Path) -> None:
     bench.repository(tmp_path, file="old\n")
     done = check(tmp_path, CHECK, input_ref=bench.patch("file", "older", "new"))

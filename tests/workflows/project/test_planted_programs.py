@@ -36,7 +36,18 @@ blocks:
     deterministic: {handler: builtin:pass}
     pre_gates: [{type: command, argv: COMMAND}]
 """
-COMMANDS = ["[out/server.py]", "[./link.py]", "[python3, out/server.py]", "[env, python3, -I, link.py]"]
+COMMANDS = [
+    "[out/server.py]",
+    "[./link.py]",
+    "[python3, out/server.py]",
+    "[env, python3, -I, link.py]",
+    "[nice, -n, '10', out/server.py]",
+    "[timeout, '60', python3, link.py]",
+    "[timeout, -k, '5', '60', nice, python3, link.py]",
+    "[uv, run, out/server.py]",
+    "[npx, tsx, link.py]",
+    "[tsx, out/server.ts]",
+]
 
 
 def project(root: Path, command: str = "[python3, -V]") -> Path:
@@ -67,7 +78,16 @@ def test_a_program_may_not_start_in_a_write_root(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "argv", [["python3", "check.py", "out/report.md"], ["cat", "out/report.md"], ["python3", "-c", "1", "out/a"], []]
+    "argv",
+    [
+        ["python3", "check.py", "out/report.md"],
+        ["cat", "out/report.md"],
+        ["python3", "-c", "1", "out/a"],
+        ["timeout", "60", "cat", "out/report.md"],
+        ["nice", "-n", "10", "env", "A=b", "cat", "out/report.md"],
+        ["timeout", "60", "python3", "check.py", "out/report.md"],
+        [],
+    ],
 )
 def test_a_file_of_a_write_root_may_be_an_argument(argv: list[str], tmp_path: Path) -> None:
     (tmp_path / "check.py").touch()
@@ -96,6 +116,18 @@ def test_a_program_that_becomes_a_link_into_a_write_root_is_not_started(tmp_path
     assert document["error"]["code"] == "CODE_IN_WRITE_ROOT"
     assert (root / "out" / "server.py").read_text() == code
     assert not os.path.lexists(tmp_path / "planted")
+
+
+def test_a_test_that_data_has_planted_is_not_run_by_a_gate_that_searches_for_tests(tmp_path: Path) -> None:
+    root = project(tmp_path / "project")
+    (root / "test_own.py").write_text("def test_own():\n    pass\n")
+    (root / "flow.yaml").write_text(FLOW.replace("COMMAND", f"[{sys.executable}, -m, pytest, -p, 'no:cacheprovider']"))
+    code = f"open({str(tmp_path / 'planted')!r}, 'w')\n"
+    for name in ("test_it.py", "conftest.py"):
+        document = openskelo.run(root / "flow.yaml", {"path": f"out/{name}", "text": code})
+        assert document["ending"] == "ok"
+        assert (root / "out" / name).read_text() == code
+    assert not (tmp_path / "planted").exists()
 
 
 #: A repository without `.git`, as data could write it file by file: looking for its missing commit runs a command.

@@ -26,9 +26,11 @@ from openskelo.structs import frozen
 
 _HTTP_PORT = 80
 _HEAD_BYTES = 64 * 1024
-_HEAD_SECONDS = 30.0
+_HEAD_SECONDS = 10.0
 _CONNECT_SECONDS = 30.0
 _PIECE = 64 * 1024
+#: Each connection takes two descriptors, also that of a program without the token.
+MAX_CONNECTIONS = 64
 #: How many refusals of one session are kept.
 _MAX_DENIED = 100
 
@@ -96,7 +98,10 @@ class EgressProxy:
     def _accept(
         self, serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]]
     ) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:
-        """Return the callback of a server that serves each connection in a task which `close` ends."""
+        """Return the callback of a server that serves each connection in a task which `close` ends.
+
+        Connections beyond MAX_CONNECTIONS are closed at once.
+        """
 
         async def served(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             try:
@@ -107,6 +112,9 @@ class EgressProxy:
                 writer.close()
 
         def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            if len(self._connections) >= MAX_CONNECTIONS:
+                writer.transport.abort()
+                return
             task = asyncio.create_task(served(reader, writer))
             self._connections.add(task)
             task.add_done_callback(self._connections.discard)

@@ -170,8 +170,7 @@ async def perform(
         running.on_progress = progress.add
         running.record_progress = progress.make_durable
         running.ask = lambda question: _ask(blobs, run, attempt, _masked(question, mask), progress, now)
-        if request.node.work.has_prompt or request.node.step is not None:
-            running.record_prompts = lambda: _record_prompts(performer, run, attempt, now)
+        running.record_prompts = lambda: _record_prompts(performer, run, attempt, now)
         code = _code(performer, request) if request.node.cache else None
         try:
             result = await performer.perform(running)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import logging
 import tempfile
 import time
@@ -22,7 +21,6 @@ from openskelo.executors.attempt import running_attempt
 
 T = TypeVar("T")
 
-_ERRORS = frozenset({errno.EMFILE, errno.ENFILE})
 #: The pause before the work is tried again, at first and at most.
 FIRST_PAUSE_SECONDS = 0.2
 LONGEST_PAUSE_SECONDS = 5.0
@@ -31,11 +29,6 @@ MAX_SECONDS = 600.0
 #: How long the next line about it is left out of the log.
 LOG_SECONDS = 30.0
 _LOG = logging.getLogger("openskelo.executors")
-
-
-def is_out_of_descriptors(error: BaseException) -> bool:
-    """True if the error, or a cause of it, is that no file descriptor was left."""
-    return any(isinstance(cause, OSError) and cause.errno in _ERRORS for cause in errors.causes(error))
 
 
 class DescriptorWait:

@@ -206,13 +206,17 @@ class Performer:
         return await stored_values.store(self._blobs, outputs, data, attempt.output_hash)
 
     async def _work(self, prepared: _PreparedNode, attempt: running_attempt.RunningAttempt) -> object:
-        """Return what the work returns. Without a descriptor it waits, if doing the work again does no harm."""
+        """Return what the work returns. Without a descriptor it waits, if doing the work again does no harm.
+
+        A handler that lacks one has begun, and may have had its effect.
+        """
 
         def may_wait(error: BaseException) -> bool:
-            if not descriptor_wait.is_out_of_descriptors(error):
+            if not errors.is_out_of_descriptors(error):
                 return False
-            not_begun = isinstance(error, errors.AttemptFailed) and error.happened == "no"
-            return not_begun or not definition.is_once(prepared.node)
+            if not definition.is_once(prepared.node):
+                return True
+            return isinstance(error, errors.AttemptFailed) and error.happened == "no" and error.code != "HANDLER_RAISED"
 
         is_retry = False
 
@@ -268,11 +272,11 @@ class Performer:
         async def evaluate() -> gate_evaluation.Judgement:
             judgement = await gate_evaluation.judge(gates, composition, view)
             for outage in judgement.outages:
-                if descriptor_wait.is_out_of_descriptors(outage):
+                if errors.is_out_of_descriptors(outage):
                     raise outage
             return judgement
 
-        return await self._descriptor_wait.retry(view.attempt, evaluate, descriptor_wait.is_out_of_descriptors)
+        return await self._descriptor_wait.retry(view.attempt, evaluate, errors.is_out_of_descriptors)
 
     def _admit_outputs(self, returned: object, defaults: JsonObject) -> tuple[JsonObject, bytes]:
         """Return the outputs, as a copy that the work cannot change any more, and their canonical bytes."""
@@ -333,16 +337,22 @@ class Performer:
         return _result(attempt, outputs, await self._store_artifacts(attempt), failure, feedback)
 
     async def store_prompts(self, attempt: running_attempt.RunningAttempt) -> PartialResult:
-        """Return the prompts that are not recorded yet, as recorded: the caller must commit them now."""
-        leftover = await self._store(running_attempt.collect_prompts(attempt, self._secret_values(attempt)))
+        """Return the prompts that are not recorded yet, as recorded: the caller must commit them now (StoreError)."""
+        prompts = running_attempt.collect_prompts(attempt, self._secret_values(attempt))
+        leftover = await self._store(prompts, all_or_none=True)
         attempt.recorded.update({note.id: note.hash for note in leftover.notes})
         return leftover
 
     async def _store_artifacts(self, attempt: running_attempt.RunningAttempt) -> PartialResult:
         return await self._store(running_attempt.collect_artifacts(attempt, self._secret_values(attempt)))
 
-    async def _store(self, artifacts: Sequence[tuple[outcome.ArtifactNote, bytes]]) -> PartialResult:
-        """Store the large artifacts and return all; one that a full disk does not take is left out."""
+    async def _store(
+        self, artifacts: Sequence[tuple[outcome.ArtifactNote, bytes]], *, all_or_none: bool = False
+    ) -> PartialResult:
+        """Store the large artifacts and return all; one that a full disk does not take is left out.
+
+        With `all_or_none` it is a StoreError.
+        """
         blobs: dict[str, bytes] = {}
         notes: list[outcome.ArtifactNote] = []
         for note, data in artifacts:
@@ -352,6 +362,8 @@ class Performer:
                 try:
                     await self._blobs.put_blob(data, note.hash)
                 except errors.StoreError:
+                    if all_or_none:
+                        raise
                     continue
             notes.append(note)
         return PartialResult(notes=tuple(notes), blobs=blobs)

@@ -130,6 +130,7 @@ def apply_interrupted(run: Run, event: events.AttemptInterrupted) -> None:
     slot = node.slots[attempt.slot]
     if event.reason == "crash":
         slot.interruptions += 1
+    slot.unjudged = event.outputs or slot.unjudged
     if event.uncertain:
         slot.state = "asking"
         run.uncertain[key] = attempt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from openskelo import errors
@@ -27,9 +28,10 @@ async def _check(ctx: checkers.CheckContext) -> JsonObject:
 
     folder = ctx.folder()
     file_access.check_program(ctx.texts("argv"), folder, ctx.project)
+    roots = file_access.writable_roots(ctx.project.root, ctx.project.write_roots)
     patch = ctx.value
     if patch is None:
-        return await _run(ctx, folder)
+        return await _run(ctx, folder, roots)
     if not isinstance(patch, str):
         return checkers.failed("it is not a text that could be a patch")
     await git.check_repository(folder)
@@ -37,14 +39,17 @@ async def _check(ctx: checkers.CheckContext) -> JsonObject:
         apply_result = await git.run(copy, "apply", "-", stdin=patch.encode(), timeout_ms=ctx.timeout_ms)
         if apply_result.status != 0:
             return checkers.failed(f"the patch does not apply: {git.said(apply_result)}", applies=False)
-        return await _run(ctx, copy)
+        real_folder, real_copy = folder.resolve(), copy.resolve()
+        copied_roots = [real_copy / root.relative_to(real_folder) for root in roots if root.is_relative_to(real_folder)]
+        return await _run(ctx, copy, [*roots, *copied_roots])
 
 
-async def _run(ctx: checkers.CheckContext, folder: Path) -> JsonObject:
+async def _run(ctx: checkers.CheckContext, folder: Path, write_roots: Sequence[Path]) -> JsonObject:
     from openskelo.programs import child_process, time_limit  # noqa: PLC0415 -- imports asyncio
     from openskelo.programs import program as programs  # noqa: PLC0415
 
-    program = programs.Program(argv=ctx.texts("argv"), folder=folder)
+    environment = file_access.hide_from_pytest(write_roots)
+    program = programs.Program(argv=ctx.texts("argv"), folder=folder, environment=environment)
     try:
         result = await time_limit.within(ctx.timeout_ms, programs.run(program))
     except (OSError, ValueError) as error:

@@ -11,6 +11,7 @@ from typing import Literal, TextIO, cast
 
 import orjson
 
+from openskelo import errors
 from openskelo.executors.attempt import descriptor_wait
 from openskelo.handlers import secrets as handlers_secrets
 from openskelo.kernel.json import Json
@@ -46,7 +47,7 @@ class _Throttle(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """True if the line is to be written."""
         error = None if record.exc_info is None else record.exc_info[1]
-        if error is None or not descriptor_wait.is_out_of_descriptors(error):
+        if error is None or not errors.is_out_of_descriptors(error):
             return True
         if record.created < self._next_at:
             return False

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from openskelo import files
-from openskelo.stores import storage_errors
+from openskelo.stores import process_locks, storage_errors
 
 _HEADER = struct.Struct(">8I")
 _FRAME = struct.Struct(">6I")
@@ -29,8 +29,10 @@ _EVENT = re.compile(rb'"runId":"([0-9A-Za-z_-]{1,64})","seq":([0-9]{1,15}),')
 def keep_damaged(database: Path) -> None:
     """Copy the database's write-ahead log aside if it is damaged and not kept yet (StoreError).
 
-    Call it before SQLite opens the database, while no process writes.
+    Call it before SQLite opens the database. While a process may be writing, nothing is done.
     """
+    if _may_be_in_use(database):
+        return
     path = database.with_name(f"{database.name}-wal")
     try:
         data = files.read_plain(path)
@@ -48,6 +50,14 @@ def keep_damaged(database: Path) -> None:
         return
     except OSError as error:
         raise storage_errors.from_os(error, "keeping a damaged write-ahead log") from error
+
+
+def _may_be_in_use(database: Path) -> bool:
+    """True unless all processes that wrote were killed, or this is a copy of a data dir without their files."""
+    locks = process_locks.ProcessLocks(database.parent / "drivers")
+    if locks.is_any_known():
+        return locks.is_any_alive()
+    return database.with_name(f"{database.name}-shm").exists()
 
 
 def find_kept(data_dir: Path) -> Sequence[Path]:

@@ -26,7 +26,7 @@ from pathlib import Path
 from openskelo import errors, files
 from openskelo.stores import storage_errors
 from openskelo.stores.sqlite import connection as sqlite_connection
-from openskelo.stores.sqlite import sqlite_store
+from openskelo.stores.sqlite import damaged_wal, sqlite_store
 
 #: The version of the layout that this program reads and writes. Unreleased programs wrote up to 3 into the file
 #: `version` and up to 4 into `log.db`.
@@ -131,6 +131,7 @@ def _setup_lock(data_dir: Path) -> Generator[None]:
 def _create_database(database: Path) -> None:
     """Create the tables in one transaction that also sets `user_version`, unless they are there already."""
     sqlite_connection.create_file(database)
+    damaged_wal.keep_damaged(database)
     with contextlib.closing(sqlite_connection.connect(database)) as connection:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version != 0:  # the file `version` was not written yet, or is lost

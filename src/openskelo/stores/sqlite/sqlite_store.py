@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import orjson
 
@@ -32,6 +33,8 @@ from openskelo.kernel.json import JsonObject
 from openskelo.stores import api, blobs, process_locks, storage_errors
 from openskelo.stores.sqlite import appender, damaged_wal, event_files, pruner, queries
 from openskelo.stores.sqlite import connection as sqlite_connection
+
+T = TypeVar("T")
 
 
 class SqliteStore(queries.Queries):
@@ -51,8 +54,7 @@ class SqliteStore(queries.Queries):
         self._claimed: set[str] = set()
         self._acknowledged_position = 0  # of the last Append that was acknowledged
         self._flush_lock = asyncio.Lock()
-        if self._locks.all_dead():  # a process was killed, or the machine, and nothing writes
-            damaged_wal.keep_damaged(self._database)
+        damaged_wal.keep_damaged(self._database)
         with storage_errors.translated():
             super().__init__(self._connect())
             self._version = self._data_version()
@@ -143,19 +145,24 @@ class SqliteStore(queries.Queries):
 
     async def flush(self) -> None:
         """Bring the event files up to date with the log (StoreFull, StoreError: they stay behind, the log does not)."""
-        deadline = time.monotonic() + sqlite_connection.BUSY_SECONDS
         async with self._flush_lock:
-            while True:
-                try:
-                    self._check_event_files(wait=False)
-                    if not self._event_files.copy_rows(wait=False):
-                        self._files_behind = False
-                        return
-                    await asyncio.sleep(0)
-                except errors.StoreError as error:
-                    if error.code != "STORE_BUSY" or time.monotonic() >= deadline:
-                        raise
-                    await asyncio.sleep(sqlite_connection.POLL_SECONDS)  # another process writes the files
+            await self._in_turn(lambda: self._check_event_files(wait=False))
+            has_copied = True
+            while has_copied:
+                has_copied = await self._in_turn(lambda: self._event_files.copy_rows(wait=False))
+                await asyncio.sleep(0)
+            self._files_behind = False
+
+    async def _in_turn(self, step: Callable[[], T]) -> T:
+        """Return the result of a step, which may have to wait while another process writes the files (StoreError)."""
+        deadline = time.monotonic() + sqlite_connection.BUSY_SECONDS
+        while True:
+            try:
+                return step()
+            except errors.StoreError as error:
+                if error.code != "STORE_BUSY" or time.monotonic() >= deadline:
+                    raise
+            await asyncio.sleep(sqlite_connection.POLL_SECONDS)
 
     def _check_event_files(self, *, wait: bool) -> None:
         """Once for each store: finish what a killed `prune` has left, and find rows that the log has lost."""
@@ -188,6 +195,8 @@ class SqliteStore(queries.Queries):
     async def find_lost_events(self) -> Mapping[str, int]:
         """Return, by run, how many events are in files that were kept and not in the log."""
         async with self._flush_lock:
+            with contextlib.suppress(errors.StoreError):  # `read_event_files` and `flush` report the error
+                await self._in_turn(lambda: self._check_event_files(wait=False))
             for _ in self._rewrite_event_files():  # lines that a killed `prune` has left are not lost
                 await asyncio.sleep(0)
         lost = self._event_files.find_lost(self._lines_by_seq)
@@ -521,6 +530,9 @@ class ReadonlySqliteStore(SqliteStore):
         return ()
 
     def _copy_rows_of_dead_drivers(self) -> None:
+        """Do nothing: that is for a store that may write."""
+
+    def _check_event_files(self, *, wait: bool) -> None:
         """Do nothing: that is for a store that may write."""
 
     def _rewrite_event_files(self, *, wait: bool = True) -> Iterator[None]:  # noqa: ARG002 -- it does not wait

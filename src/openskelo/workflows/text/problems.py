@@ -17,7 +17,7 @@ Hint: TypeAlias = "str | DidYouMean | None"
 #: More Problems of one file help no reader; the last one then says how many are left out.
 MAX_PROBLEMS = 200
 #: How many Problems get a "did you mean": each search compares many names.
-_MAX_HINTS = 100
+_MAX_HINTS = 20
 
 
 @frozen
