@@ -85,6 +85,8 @@ class SessionRequest:
     result: ResultTool
     #: The id of an earlier session that it should continue, if it can.
     resume: str | None = None
+    #: It is on record that the agent has given a result in that session: so it has got its prompt.
+    has_answered: bool = False
     #: It may change nothing, and reach nothing but its model.
     is_planning: bool = False
 
@@ -202,6 +204,7 @@ class Session:
         self.is_planning = request.is_planning
         self.sandbox = box
         self.id = ""
+        self.is_continued = False  # the agent remembers an earlier turn, or what it did before it was cut
         self.knows_task = False  # the agent has had the full prompt in this conversation
         self.is_broken = False  # it cannot take another turn
 
@@ -240,7 +243,8 @@ async def open_session(project: Project, server: session_server.SessionServer, r
         agent_process = await _start_program(project, request, box, connection)
         session = Session(agent_process, acp_client.AcpClient(agent_process), connection, request, box)
         opening = _open_conversation(session.client, profile, request, connection.address)
-        session.id, session.knows_task = await time_limit.within(agent.start_ms, opening)
+        session.id, session.is_continued = await time_limit.within(agent.start_ms, opening)
+        session.knows_task = session.is_continued and request.has_answered
     except BaseException as error:
         if session is None:
             await connection.close()
