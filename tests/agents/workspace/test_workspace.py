@@ -199,7 +199,7 @@ def test_a_workspace_that_was_not_finished_is_made_anew(tmp_path: Path) -> None:
     setup = (("sh", "-c", "echo x >> count.txt; test -e " + str(tmp_path / "ready")),)
     with pytest.raises(errors.AttemptFailed):
         _open(root, setup=setup)
-    assert workspace.list_workspaces(_project(root).data_dir) == []
+    assert [place.origin.ready for place in workspace.list_workspaces(_project(root).data_dir)] == [False]
     (tmp_path / "ready").touch()
     place = _open(root, setup=setup)
     assert (place.tree / "count.txt").read_text() == "x\n"
