@@ -123,7 +123,7 @@ async def _find_origin(
         repository=str(repository.top),
         folder=str(Path(repository.prefix) / wanted.folder) if is_worktree else "",
         base=repository.head,
-        branch=f"skelo/{run_id}/{workspace.file_name(node).strip('.-')}" if is_worktree else "",
+        branch=f"skelo/{run_id}/{workspace.file_name(node)}" if is_worktree else "",
         teardown=wanted.teardown,
         command_timeout_ms=wanted.command_timeout_ms,
         ports=_choose_ports(project.data_dir, wanted.ports),

@@ -38,7 +38,7 @@ _ATTRIBUTES = "* -text -filter -ident -working-tree-encoding !merge !diff\n"
 #: The id that git gives to a tree without files.
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _WITHOUT_COMMIT = re.compile(r"'(.+)/' does not have a commit checked out")
-_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]+")
 
 
 @frozen
@@ -267,8 +267,8 @@ class Workspace:
 
 
 def file_name(text: str) -> str:
-    """Return a node's key as the name of a file or a branch."""
-    return _UNSAFE.sub("_", text)
+    """Return a node's key as the name of a file or a branch; nodes of a run differ in it, because no id has a `+`."""
+    return _UNSAFE.sub("_", text.replace("/", "+"))
 
 
 def place_of(data_dir: Path, run_id: str, node: str) -> Path:
