@@ -72,6 +72,8 @@ class ResultTool:
     async def _take(self, arguments: JsonObject) -> str:
         if not self._is_open:
             raise toolbox.ToolFailed("no turn is under way")
+        if self.result is not None:
+            raise toolbox.ToolFailed("the result of this turn is recorded already, and stays as it is: end your turn")
         self.result = arguments
         return "The result is recorded. End your turn now."
 
