@@ -1280,11 +1280,11 @@ export interface components {
     };
     /**
      * CapabilitiesBody
-     * @description Capabilities to set; others stay. Models and handlers never create nodes.
+     * @description Capabilities to set; others stay. No node creates nodes, or only delegates.
      */
     CapabilitiesBody: {
       /** Delegateonly */
-      delegateOnly?: boolean | null;
+      delegateOnly?: false | null;
       /** Runcommands */
       runCommands?: boolean | null;
       /** Spawnnodes */
@@ -3140,10 +3140,19 @@ export interface components {
     /**
      * ToolResult
      * @description The result of a call: `ok` says whether it succeeded.
+     *
+     *     A call of an agent also has what it returned (`output`, or `stored` if it is large), how long it took, and the exit
+     *     code of the command it has run, if the agent tells it.
      */
     ToolResult: {
+      /** Durationms */
+      durationMs?: number | null;
+      /** Exitcode */
+      exitCode?: number | null;
       /** Ok */
       ok: boolean;
+      output?: components["schemas"]["JsonValue"];
+      stored?: components["schemas"]["StoredRef"] | null;
     };
     /**
      * ToolStarted
