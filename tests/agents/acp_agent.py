@@ -17,12 +17,13 @@
 @slow SECONDS     talks slowly                      @long CHARACTERS  a long message
 @tool NAME JSON   calls a tool of an MCP server     @tell-tool NAME JSON  the same, and says what it returns
 @form SCHEMA      asks a person to fill this form
-@next             what follows answers the next prompt of the session
+@next             what follows answers the next prompt of the session, also if that has these lines again
 @instead          what stands before it in the prompt is not played
 
 %NAME% in a line stands for a variable of its environment.
 
 With `--tools` it takes MCP servers. Its sessions are files in its home folder: another process can continue them.
+With `--misses-first` the first prompt of all does not reach it.
 """
 
 from __future__ import annotations
@@ -135,6 +136,10 @@ class Agent:
     def prompt(self, number: int, params: dict[str, Any]) -> None:
         session, text = params["sessionId"], params["prompt"][0]["text"]
         file = session_file(session)
+        missed = file.with_name("missed")
+        if "--misses-first" in sys.argv and not missed.exists():
+            missed.touch()
+            return
         prompts = [*json.loads(file.read_text()), text]
         file.write_text(json.dumps(prompts))
         reason = "end_turn"
@@ -284,15 +289,22 @@ def ask_hook(tool: str, arguments: Any, number: str | None) -> dict[str, Any]:
 
 
 def current_lines(prompts: list[str]) -> list[str]:
-    """Return the lines for the last prompt: its own, or the next part of the last prompt that has any."""
-    for since, prompt in enumerate(reversed(prompts)):
-        lines = [line.strip() for line in prompt.splitlines() if line.strip().startswith("@")]
-        if "@instead" in lines:
-            lines = lines[lines.index("@instead") + 1 :]
-        if lines:
-            parts = "\n".join(lines).split("@next")
-            return parts[since].split("\n") if since < len(parts) else []
-    return []
+    """Return the lines for the last prompt: its own, or the next part of the last prompt that has any.
+
+    A prompt that repeats the lines of an earlier one, because the agent has to go on, is answered by their next part.
+    """
+    scripts = [own_lines(prompt) for prompt in prompts]
+    script = next((lines for lines in reversed(scripts) if lines), scripts[-1])
+    parts = "\n".join(script).split("@next")
+    since = scripts.index(script) if len(parts) > 1 else len(scripts) - 1 - scripts[::-1].index(script)
+    played = len(scripts) - 1 - since
+    return parts[played].split("\n") if played < len(parts) else []
+
+
+def own_lines(prompt: str) -> list[str]:
+    """Return the lines of a prompt that are to be played."""
+    lines = [line.strip() for line in prompt.splitlines() if line.strip().startswith("@")]
+    return lines[lines.index("@instead") + 1 :] if "@instead" in lines else lines
 
 
 def call(session: str, kind: str, title: str, arguments: dict[str, Any], act: Any) -> None:

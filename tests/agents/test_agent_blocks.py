@@ -251,6 +251,69 @@ def test_a_killed_agent_is_resumed_by_the_next_engine(tmp_path: Path) -> None:
     assert [session["continued"] for session in sessions] == [False, True]
 
 
+def test_an_agent_that_was_cut_before_it_got_its_prompt_gets_it_from_the_next_engine(tmp_path: Path) -> None:
+    root = repository.make(tmp_path, command=[sys.executable, str(repository.AGENT), "--misses-first"])
+    flow = openskelo.from_document(repository.block("Count the bees.", "@say counted"), root=root)
+
+    async def begin() -> str:
+        async with repository.engine(root) as opened:
+            run_id = await opened.start(flow)
+            await repository.until(lambda: bool(list(root.glob(".skelo/workspaces/*/*/home/missed"))))
+            return run_id
+
+    async def go_on(run_id: str) -> JsonObject:
+        async with repository.engine(root) as opened:
+            await opened.resume(run_id)
+            return await opened.wait(run_id)
+
+    run_id = asyncio.run(asyncio.wait_for(begin(), 120))
+    document = asyncio.run(asyncio.wait_for(go_on(run_id), 120))
+    assert document["ending"] == "ok", document.get("error")
+    assert _node(document)["outputs"]["summary"] == "counted"
+    sent = repository.artifact(root, run_id, "prompt.sent.txt")
+    full = repository.artifact(root, run_id, "prompt.full.txt")
+    assert sent == f"Your last turn did not end well. Go on with the task from where you are.\n\n{full}"
+    log = repository.events(root, run_id)
+    sessions = [cast("dict[str, Any]", event["data"])["session"] for event in log if event["type"] == "session.opened"]
+    assert [session["continued"] for session in sessions] == [False, True]
+    assert sessions[0]["sessionId"] == sessions[1]["sessionId"]
+
+
+def test_a_block_that_is_entered_again_gets_its_new_inputs_in_the_same_session(tmp_path: Path) -> None:
+    root = repository.make(tmp_path)
+    gates: Json = [{"name": "good", "type": "regex", "port": "summary", "pattern": "good"}]
+    blocks: Json = [
+        {
+            "id": "plan",
+            "mode": "ai",
+            "agent": "helper",
+            "prompt": "@say the first plan\n@next\n@say the second plan",
+            "outputs": {"summary": {"type": "string"}},
+        },
+        {
+            "id": "work",
+            "mode": "ai",
+            "agent": "helper",
+            "prompt": "@say bad\n@next\n@say good",
+            "inputs": {"plan": {"type": "string", "from": "plan.summary"}},
+            "outputs": {"summary": {"type": "string"}},
+            "post_gates": gates,
+            "on_gate_fail": [{"when_gate": "good", "route_to": "plan", "max_bounces": 1}],
+        },
+    ]
+    document = repository.play(root, {"name": "two", "blocks": blocks})
+    assert document["ending"] == "ok", document.get("error")
+    assert (_node(document)["visits"], _node(document)["outputs"]) == (2, {"summary": "good"})
+    run_id = cast("str", document["runId"])
+    log = [(event["type"], cast("dict[str, Any]", event["data"])) for event in repository.events(root, run_id)]
+    sessions = [data["session"] for kind, data in log if kind == "session.opened" and data["node"] == "work"]
+    assert [session["continued"] for session in sessions] == [False, True]
+    sent = repository.artifact(root, run_id, "prompt.sent.txt")
+    assert "the second plan" in sent
+    assert "did not end well" not in sent
+    assert "You do one step of a workflow" not in sent
+
+
 def test_without_its_session_a_cut_turn_begins_with_the_files_as_they_were(tmp_path: Path) -> None:
     root = repository.make(tmp_path)
     flow = openskelo.from_document(repository.block("@write first.txt x", "@hang", "@say never"), root=root)

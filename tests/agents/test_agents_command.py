@@ -251,13 +251,14 @@ def test_a_mistake_in_an_agent_is_shown_at_its_place(
         ("agent: {use: helper, sandbox: landlock}", "AGENT_WIDENED", 35, "must not be weaker than 'auto'"),
         ("agent: {use: helper, network: [packages.example.org]}", "AGENT_WIDENED", 35, "what the project says: model"),
         ("agent: helper\n    model: small", "WRONG_MODE", 5, "model"),
+        ('agent: helper\n    foreach: {items: "[1, 2]"}', "FOREACH_AGENT", 5, "`foreach` has no meaning"),
     ],
 )
 def test_a_mistake_in_a_block_is_shown_at_its_place(
     tmp_path: Path, block: str, code: str, column: int, words: str
 ) -> None:
     (problem,) = _problems(tmp_path, _agent(GOOD), block)
-    line = 7 if code == "WRONG_MODE" else 6
+    line = 6 + block.count("\n")
     assert (problem["code"], problem["line"], problem["column"]) == (code, line, column), problem
     assert words in problem["message"] + (problem.get("hint") or "")
 

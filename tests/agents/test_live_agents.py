@@ -176,6 +176,30 @@ def test_a_restarted_engine_goes_on_with_the_session(tmp_path: Path) -> None:
     asyncio.run(asyncio.wait_for(second(*asyncio.run(first())), 120))
 
 
+def test_a_turn_that_was_cut_before_its_prompt_was_delivered_gets_the_role_and_the_inbox_again(tmp_path: Path) -> None:
+    root = repository.make(tmp_path, command=[sys.executable, str(repository.AGENT), "--misses-first"])
+
+    async def first() -> tuple[str, str]:
+        async with repository.engine(root) as engine:
+            run_id = await engine.start(live_graph.empty("talk"))
+            graph = engine.graph(run_id)
+            key = await graph.add_node("Ann", kind="agent", config={"prompt": "You know bees."})
+            await graph.say(key, "@say one")
+            await repository.until(lambda: bool(list(root.glob(".skelo/workspaces/*/*/home/missed"))))
+            return run_id, key
+
+    async def second(run_id: str, key: str) -> None:
+        async with repository.engine(root) as engine:
+            graph = engine.graph(run_id)
+            await engine.resume(run_id)
+            assert await answer(engine, graph, key) == "one"
+            one, two = await sessions(engine, graph)
+            assert (two["continued"], two["sessionId"]) == (True, one["sessionId"])
+            assert "You know bees." in (await artifacts(engine, graph))[1, "prompt.sent.txt"]
+
+    asyncio.run(asyncio.wait_for(second(*asyncio.run(first())), 120))
+
+
 def test_a_lost_session_gets_the_whole_prompt_with_the_conversation(tmp_path: Path) -> None:
     root = make(tmp_path)
 

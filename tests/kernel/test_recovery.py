@@ -66,6 +66,36 @@ def test_an_attempt_in_flight_records_its_agents_session_and_calls() -> None:
     assert stage.run.nodes["a"].session == SESSION
 
 
+def open_session(stage: Stage, attempt: int, session_id: str = "s1") -> JsonObject | None:
+    session: JsonObject = {**SESSION, "sessionId": session_id, "visit": 1}
+    stage.step(commands.ReportProgress(at=stage.at, node="a", visit=1, attempt=attempt, session=session))
+    return stage.run.nodes["a"].session
+
+
+def test_a_session_says_in_which_visit_its_agent_last_gave_a_result() -> None:
+    stage = started("idempotent", repairs=1)
+    opened: JsonObject = {**SESSION, "visit": 1}
+    assert open_session(stage, 1) == opened
+    stage.crash()
+    assert open_session(stage, 2) == opened  # the agent may not have got its prompt
+    refused = outcome.Failure(code="OUTPUT_CONTRACT", message="no", repairable=True)
+    assert stage.fail("a", refused, output="sha256:o") == ["attempt.failed a 1.2 repair", "attempt.started a 1.3"]
+    answered: JsonObject = {**opened, "answered": 1}
+    assert stage.run.nodes["a"].session == answered
+    assert open_session(stage, 3) == answered
+    stage.crash()
+    assert open_session(stage, 4, "s2") == {**opened, "sessionId": "s2"}
+    stage.succeed("a")
+    assert stage.run.nodes["a"].session == {**answered, "sessionId": "s2"}
+
+
+def test_a_failure_without_a_result_is_no_answer_of_the_agent() -> None:
+    stage = started("idempotent")
+    opened = open_session(stage, 1)
+    stage.fail("a")
+    assert stage.run.nodes["a"].session == opened
+
+
 def test_an_attempt_that_is_over_reports_no_progress() -> None:
     stage = started("pure")
     stage.succeed("a")

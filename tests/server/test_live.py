@@ -211,6 +211,16 @@ def test_nodes_and_edges_change_and_go(client: httpx.Client) -> None:
     assert types(client, run_id).count("node.deleted") == 1
 
 
+@pytest.mark.parametrize("name", ["spawnNodes", "delegateOnly"])
+def test_capabilities_that_no_node_has_are_refused(client: httpx.Client, name: str) -> None:
+    run_id = begin(client)
+    node = add(client, run_id)
+    changed = client.patch(f"/api/runs/{run_id}/nodes/{node['id']}", json={"capabilities": {name: True}})
+    assert code(changed) == (422, "REQUEST_INVALID")
+    again = client.patch(f"/api/runs/{run_id}/nodes/{node['id']}", json={"capabilities": {name: False}}).json()
+    assert again["capabilities"][name] is False
+
+
 def test_a_gated_node_asks_before_its_turn(client: httpx.Client) -> None:
     run_id = begin(client)
     one = add(client, run_id, permissions={"cliPermissionsMode": "gated"})

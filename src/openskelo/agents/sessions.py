@@ -72,6 +72,8 @@ class ResultTool:
     async def _take(self, arguments: JsonObject) -> str:
         if not self._is_open:
             raise toolbox.ToolFailed("no turn is under way")
+        if self.result is not None:
+            raise toolbox.ToolFailed("the result of this turn is recorded already, and stays as it is: end your turn")
         self.result = arguments
         return "The result is recorded. End your turn now."
 
@@ -85,6 +87,8 @@ class SessionRequest:
     result: ResultTool
     #: The id of an earlier session that it should continue, if it can.
     resume: str | None = None
+    #: It is on record that the agent has given a result in that session: so it has got its prompt.
+    has_answered: bool = False
     #: It may change nothing, and reach nothing but its model.
     is_planning: bool = False
 
@@ -206,6 +210,7 @@ class Session:
         self.is_planning = request.is_planning
         self.sandbox = chosen_sandbox
         self.id = ""
+        self.is_continued = False  # the agent remembers an earlier turn, or what it did before it was cut
         self.knows_task = False  # the agent has had the full prompt in this conversation
         self.is_broken = False  # it cannot take another turn
 
@@ -244,7 +249,8 @@ async def open_session(project: Project, server: session_server.SessionServer, r
         agent_process = await _start_program(project, request, chosen_sandbox, connection)
         session = Session(agent_process, acp_client.AcpClient(agent_process), connection, request, chosen_sandbox)
         opening = _open_conversation(session.client, profile, request, connection.address)
-        session.id, session.knows_task = await time_limit.within(agent.start_ms, opening)
+        session.id, session.is_continued = await time_limit.within(agent.start_ms, opening)
+        session.knows_task = session.is_continued and request.has_answered
     except BaseException as error:
         if session is None:
             await connection.close()

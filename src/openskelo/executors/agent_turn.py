@@ -76,7 +76,7 @@ class _TurnTalk:
                     attempt, self._agent.name, await place.diff(base, await place.snapshot())
                 )
                 files, before = (pack,), turn_prompt.handed_over(pack)
-            else:
+            elif not session.is_continued:
                 attempt.lines.append("the agent does not know its session any more: it gets the whole conversation")
         blocks = prompt.assemble(
             role=turn_prompt.join(
@@ -105,9 +105,7 @@ class _TurnTalk:
         """Return what is new to an agent that remembers its conversation."""
         if override:
             return override
-        request = attempt.request
-        is_cut = request.attempt > 1 and (request.session or {}).get("visit") == request.visit
-        return turn_prompt.join(_CUT, inbox) if is_cut else inbox
+        return turn_prompt.join(_CUT, inbox) if agent.is_cut(attempt) else inbox
 
     def find_result(self, handed_in: JsonObject | None, said: str, *, is_last: bool) -> JsonObject | None:
         if handed_in is not None:

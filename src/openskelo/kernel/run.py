@@ -126,7 +126,7 @@ class NodeState:
     code: str | None = None
     #: The retry step of a plan whose retry policy holds for the node instead of its own.
     retried_by: str | None = None
-    #: The last conversation of the node's agent.
+    #: The last conversation of the node's agent; `answered` is the last visit in which it gave a result there.
     session: JsonObject | None = None
     #: The kinds of calls that a person has allowed the agent for the rest of the run.
     call_rules: tuple[JsonObject, ...] = ()

@@ -345,8 +345,8 @@ class AgentConformance:
                     talk.kill()
                     raise _Killed(await _failure(turn))
             async with stage.converse(resume=session_id) as talk:
-                is_continued = talk.session.knows_task if agent.resumes is None else agent.resumes
-                _equal(talk.session.knows_task, is_continued)
+                is_continued = talk.session.is_continued if agent.resumes is None else agent.resumes
+                _equal(talk.session.is_continued, is_continued)
                 _equal(talk.session.id == session_id, is_continued)
                 if is_continued:  # without the earlier prompts there is no script, and the model says "done"
                     reply = _text(await talk.take_turn("Go on."))
@@ -360,7 +360,7 @@ class AgentConformance:
         async def story(stage: Stage) -> None:
             lost_session_id = str(uuid.uuid4())
             async with stage.converse(resume=lost_session_id) as talk:
-                assert not talk.session.knows_task
+                assert not talk.session.is_continued
                 assert talk.session.id != lost_session_id
                 _equal(_text(await talk.take_turn("@say Hello.")), "Hello.")
 

@@ -51,7 +51,7 @@ async def play_scenario(stage: agent_conformance.Stage, agent: AgentUnderTest, p
         if player is not None:
             stage.settings = replace(settings, command=(sys.executable, str(PLAYER), str(player), str(process)))
         async with stage.converse(resume=session_id if agent.resumes else None) as talk:
-            opened: Line = {"sameSession": talk.session.id == session_id, "knowsTask": talk.session.knows_task}
+            opened: Line = {"sameSession": talk.session.id == session_id, "knowsTask": talk.session.is_continued}
             session_id = talk.session.id
             accounts += [opened, *[turn async for turn in play(talk, agent.has_tools)]]
             transcript = talk.session.client.take_transcript()

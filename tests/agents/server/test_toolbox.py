@@ -61,6 +61,21 @@ def test_a_wrong_result_is_refused_with_what_is_wrong_and_a_right_one_is_taken()
     _play(story)
 
 
+def test_a_second_result_in_one_turn_is_refused_and_the_next_turn_takes_one_again() -> None:
+    async def story(result: sessions.ResultTool, address: session_server.Address) -> None:
+        result.begin_turn()
+        await _complete(address, {"count": 2})
+        refusal = "the result of this turn is recorded already, and stays as it is: end your turn"
+        assert await _complete(address, {"count": 3}) == (True, refusal)
+        assert result.result == {"count": 2}
+        result.end_turn()
+        result.begin_turn()
+        assert (await _complete(address, {"count": 3}))[0] is False
+        assert result.result == {"count": 3}
+
+    _play(story)
+
+
 def test_a_result_outside_of_a_turn_and_an_unknown_tool_are_refused() -> None:
     async def story(result: sessions.ResultTool, address: session_server.Address) -> None:
         assert await _complete(address, {"count": 2}) == (True, "no turn is under way")

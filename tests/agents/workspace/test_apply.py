@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+import yaml
 
 from openskelo.agents.workspace import workspace
 from openskelo.kernel.json import Json
@@ -387,6 +389,34 @@ def test_force_removes_a_workspace_whose_folder_is_gone_and_whose_tear_down_fail
     assert _skelo(root, "workspaces", "remove", "last", "--force").code == 0
     assert repository.git(root, "branch", "--list", "skelo/*") == ""
     assert not place.place.exists()
+
+
+@pytest.mark.parametrize("end", ["exit 3", "kill -9 $PPID"])
+def test_a_workspace_whose_set_up_did_not_end_is_listed_and_removed_without_force(tmp_path: Path, end: str) -> None:
+    root = repository.make(tmp_path, workspace={"setup": [["sh", "-c", f"echo x > half.txt; {end}"]]})
+    (root / "flow.yaml").write_text(yaml.safe_dump(repository.block("@say hello")))
+    assert _skelo(root, "run", "flow.yaml").code == (1 if end == "exit 3" else -signal.SIGKILL)
+    place = _place(root)
+    assert (place.tree / "half.txt").exists()
+    run_id = place.origin.run_id
+    listed = _skelo(root, "workspaces")
+    branch = f"skelo/{run_id}/work"
+    assert listed.out == f"{run_id[:8]} work  worktree, branch {branch}, its set-up did not end\n  {place.folder}\n"
+    assert _skelo(root, "changes", "last").code == 2
+    removed = _skelo(root, "workspaces", "remove", "last")
+    assert (removed.code, removed.out) == (0, "removed the workspace of work\n")
+    assert not place.place.exists()
+    assert repository.git(root, "branch", "--list", "skelo/*") == ""
+    assert repository.git(root, "worktree", "list").count("\n") == 0
+
+
+def test_prune_removes_a_workspace_whose_set_up_failed(tmp_path: Path) -> None:
+    root = repository.make(tmp_path, workspace={"setup": [["false"]]})
+    repository.play(root, repository.block("@say hello"))
+    place = _place(root)
+    assert _skelo(root, "prune", "last").code == 0
+    assert not place.place.exists()
+    assert repository.git(root, "branch", "--list", "skelo/*") == ""
 
 
 def test_the_tear_down_runs_before_the_workspace_is_removed(tmp_path: Path) -> None:

@@ -68,6 +68,16 @@ def test_it_has_the_files_of_the_commit_on_a_branch_of_its_own(tmp_path: Path) -
     assert set(repository.git(root, "for-each-ref", "--format=%(refname:short)").split()) == branches
 
 
+def test_nodes_with_similar_ids_have_workspaces_and_branches_of_their_own(tmp_path: Path) -> None:
+    root = repository.make(tmp_path)
+    nodes = ("outer/inner", "outer_inner", "outer-inner", "outer", "outer-", "outer/lock")
+    places = [_open(root, node=node) for node in nodes]
+    assert len({place.tree for place in places}) == len(nodes)
+    assert len({place.origin.branch for place in places}) == len(nodes)
+    found = [workspace.find(_project(root).data_dir, RUN, node) for node in nodes]
+    assert [None if place is None else place.origin.node for place in found] == list(nodes)
+
+
 def test_none_is_an_empty_folder(tmp_path: Path) -> None:
     place = _open(repository.make(tmp_path), kind="none")
     assert (list(place.folder.iterdir()), place.origin.branch) == ([], "")
@@ -199,7 +209,7 @@ def test_a_workspace_that_was_not_finished_is_made_anew(tmp_path: Path) -> None:
     setup = (("sh", "-c", "echo x >> count.txt; test -e " + str(tmp_path / "ready")),)
     with pytest.raises(errors.AttemptFailed):
         _open(root, setup=setup)
-    assert workspace.list_workspaces(_project(root).data_dir) == []
+    assert [place.origin.ready for place in workspace.list_workspaces(_project(root).data_dir)] == [False]
     (tmp_path / "ready").touch()
     place = _open(root, setup=setup)
     assert (place.tree / "count.txt").read_text() == "x\n"

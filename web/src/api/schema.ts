@@ -1280,11 +1280,11 @@ export interface components {
     };
     /**
      * CapabilitiesBody
-     * @description Capabilities to set; others stay. Models and handlers never create nodes.
+     * @description Capabilities to set; others stay. No node creates nodes, or only delegates.
      */
     CapabilitiesBody: {
       /** Delegateonly */
-      delegateOnly?: boolean | null;
+      delegateOnly?: false | null;
       /** Runcommands */
       runCommands?: boolean | null;
       /** Spawnnodes */

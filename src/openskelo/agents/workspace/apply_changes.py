@@ -262,21 +262,31 @@ async def remove(place: workspace.Workspace, *, force: bool = False) -> None:
             hint="`skelo changes` shows them, `skelo apply` takes them; --force drops them",
         )
     try:
-        await place.run_commands(origin.teardown, [])
+        if origin.ready or place.folder.is_dir():
+            await place.run_commands(origin.teardown, [])
     except errors.AttemptFailed:
-        if not force:
+        if origin.ready and not force:
             raise
     if origin.kind == "worktree":
-        await _remove_worktree(Path(origin.repository), place.tree, origin.branch)
+        await _remove_worktree(Path(origin.repository), place.tree)
+        await _remove_branch(origin)
     await blocking_call.run(lambda: _delete(place.place))
 
 
-async def _remove_worktree(repository: Path, tree: Path, branch: str) -> None:
+async def _remove_worktree(repository: Path, tree: Path) -> None:
     removal = await git.run(repository, "worktree", "remove", "--force", "--force", str(tree), timeout_ms=_GIT_MS)
     if removal.status != 0:  # its folder is damaged or gone already: the entry goes with the folder
         await blocking_call.run(lambda: shutil.rmtree(tree, ignore_errors=True))
         await git.run(repository, "worktree", "prune", timeout_ms=_GIT_MS)
-    await git.run(repository, "branch", "--quiet", "-D", branch)
+
+
+async def _remove_branch(origin: workspace.Origin) -> None:
+    """Remove the branch of a workspace; one that is not ready loses it only if nothing was committed there."""
+    repository = Path(origin.repository)
+    if origin.ready:
+        await git.run(repository, "branch", "--quiet", "-D", origin.branch)
+    else:
+        await git.run(repository, "update-ref", "-d", f"refs/heads/{origin.branch}", origin.base)
 
 
 def _delete(place: Path) -> None:

@@ -1,8 +1,8 @@
 """Make the workspace of an agent: find the repository, check out its files, copy what git ignores, run the set-up.
 
-A workspace that exists is opened as it is. One that was not finished, because the set-up failed or this process was
-killed, is made anew: `workspace.json` is written last. One whose files are gone is made anew, too, and gets the files
-of its last snapshot.
+`workspace.json` is written before the rest, so that whatever was made can be listed and removed. It says ready once the
+set-up is done. A workspace that is ready is opened as it is. One that is not, because the set-up failed or this process
+was killed, is made anew. One whose files are gone is made anew, too, and gets the files of its last snapshot.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
-
-from openskelo import agent_settings, errors, files
+from openskelo import agent_settings, errors
 from openskelo.agents.workspace import env_files, workspace
 from openskelo.handlers import blocking_call
 from openskelo.programs import git
@@ -44,7 +42,7 @@ async def open_workspace(
     Raise AttemptFailed: WORKSPACE_REPOSITORY, WORKSPACE_SETUP, GIT_MISSING, GIT_FAILED.
     """
     place = workspace.place_of(project.data_dir, run_id, node)
-    existing = workspace.read(place)
+    existing = workspace.find(project.data_dir, run_id, node)
     new_workspace = existing or workspace.Workspace(place, await _find_origin(project, wanted, run_id, node))
     notes.secret_values |= await find_secret_values(new_workspace)
     if existing is None:
@@ -62,15 +60,16 @@ async def find_secret_values(made: workspace.Workspace) -> set[str]:
 
 
 async def _create(wanted: agent_settings.WorkspaceSettings, made: workspace.Workspace, notes: WorkspaceNotes) -> None:
-    place, origin = made.place, made.origin
-    await blocking_call.run(lambda: _clear(place))
+    await blocking_call.run(lambda: _clear(made.place))
+    if made.origin.kind == "worktree":
+        await _check_branch(made.origin)
+    made.write_origin(ready=False)
     await _create_tree(made)
     await blocking_call.run(lambda: _copy_ignored(made))
     if not made.folder.is_dir():
         raise _no_repository(wanted.repository, f"has no folder {wanted.folder!r}")
     await made.run_commands(wanted.setup, notes.lines)
-    with files.atomic_file(place / workspace.ORIGIN_FILE) as file:
-        file.write(msgspec.json.encode(origin))
+    made.write_origin(ready=True)
 
 
 async def _recreate(wanted: agent_settings.WorkspaceSettings, made: workspace.Workspace, notes: WorkspaceNotes) -> None:
@@ -94,8 +93,12 @@ async def _recreate(wanted: agent_settings.WorkspaceSettings, made: workspace.Wo
 
 
 def _clear(place: Path) -> None:
-    """Remove what an interrupted start has left, and make the home folder."""
-    shutil.rmtree(place, ignore_errors=True)
+    """Remove what an interrupted start has left, except the file that says where it is, and make the home folder."""
+    for entry in place.iterdir() if place.is_dir() else ():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry, ignore_errors=True)
+        elif entry.name != workspace.ORIGIN_FILE:
+            entry.unlink()
     (place / "home").mkdir(parents=True, mode=0o700)
 
 
@@ -120,7 +123,7 @@ async def _find_origin(
         repository=str(repository.top),
         folder=str(Path(repository.prefix) / wanted.folder) if is_worktree else "",
         base=repository.head,
-        branch=f"skelo/{run_id}/{workspace.file_name(node).strip('.-')}" if is_worktree else "",
+        branch=f"skelo/{run_id}/{workspace.file_name(node)}" if is_worktree else "",
         teardown=wanted.teardown,
         command_timeout_ms=wanted.command_timeout_ms,
         ports=_choose_ports(project.data_dir, wanted.ports),
@@ -196,7 +199,7 @@ async def _create_tree(made: workspace.Workspace) -> None:
         made.tree.mkdir()
         await made.create_shadow()
         return
-    await _reserve_branch(Path(origin.repository), origin)
+    await git.read(Path(origin.repository), "update-ref", f"refs/heads/{origin.branch}", origin.base)
     await _add_worktree(made)
     await made.create_shadow()
     await made.check_out()
@@ -210,12 +213,12 @@ async def _add_worktree(made: workspace.Workspace) -> None:
     await git.read(Path(made.origin.repository), *add, timeout_ms=_GIT_MS)
 
 
-async def _reserve_branch(repository: Path, origin: workspace.Origin) -> None:
-    """Make the branch; raise AttemptFailed WORKSPACE_REPOSITORY if one of that name has commits that would be lost.
+async def _check_branch(origin: workspace.Origin) -> None:
+    """Raise AttemptFailed WORKSPACE_REPOSITORY if a branch of this name has commits that would be lost.
 
     An interrupted start may have left the branch at an earlier commit of the base.
     """
-    branch = f"refs/heads/{origin.branch}"
+    repository, branch = Path(origin.repository), f"refs/heads/{origin.branch}"
     existing = await git.run(repository, "rev-parse", "--verify", "--quiet", branch)
     if existing.status == 0:
         commit = existing.stdout.decode().strip()
@@ -223,7 +226,6 @@ async def _reserve_branch(repository: Path, origin: workspace.Origin) -> None:
         if merge_check.status != 0:
             why = f"has a branch {origin.branch!r} with commits of its own already"
             raise _no_repository(origin.repository, why, hint="rename or delete that branch")
-    await git.read(repository, "update-ref", branch, origin.base)
 
 
 async def _point_to_branch(made: workspace.Workspace) -> None:

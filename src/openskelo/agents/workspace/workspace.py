@@ -25,7 +25,7 @@ import msgspec
 from openskelo import agent_settings, errors, files
 from openskelo.kernel.json import JsonObject
 from openskelo.programs import git, program, time_limit
-from openskelo.structs import frozen
+from openskelo.structs import frozen, replace
 
 ORIGIN_FILE = "workspace.json"
 _BASE_FILE = "base"
@@ -38,7 +38,7 @@ _ATTRIBUTES = "* -text -filter -ident -working-tree-encoding !merge !diff\n"
 #: The id that git gives to a tree without files.
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _WITHOUT_COMMIT = re.compile(r"'(.+)/' does not have a commit checked out")
-_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]+")
 
 
 @frozen
@@ -73,6 +73,8 @@ class Origin:
     ports: tuple[int, ...] = ()
     #: The globs of copied files.
     copy: tuple[str, ...] = ()
+    #: False until the set-up is done. An agent works only in a workspace that is ready.
+    ready: bool = True
 
 
 class Workspace:
@@ -91,6 +93,11 @@ class Workspace:
     def is_gone(self) -> bool:
         """True if the folder of the files is gone. The last snapshot is then all that there is of them."""
         return not self.tree.is_dir() or (self.place / _GONE_FILE).exists()
+
+    def write_origin(self, *, ready: bool) -> None:
+        """Write `workspace.json`. Until it says ready, the workspace can be listed and removed, and not used."""
+        with files.atomic_file(self.place / ORIGIN_FILE) as file:
+            file.write(msgspec.json.encode(replace(self.origin, ready=ready)))
 
     def mark_gone(self, tree: str | None) -> None:
         """Note that the files are those of this snapshot and not there yet; None: they are there again."""
@@ -177,6 +184,8 @@ class Workspace:
 
     async def has_changes(self) -> bool:
         """True if there are changes that have not been applied to the user's branch."""
+        if not self.origin.ready:  # no agent has worked here
+            return False
         now = await self.current_tree()
         return now not in (await self.tree_of_base(), self._applied_tree())
 
@@ -258,8 +267,8 @@ class Workspace:
 
 
 def file_name(text: str) -> str:
-    """Return a node's key as the name of a file or a branch."""
-    return _UNSAFE.sub("_", text)
+    """Return a node's key as the name of a file or a branch; nodes of a run differ in it, because no id has a `+`."""
+    return _UNSAFE.sub("_", text.replace("/", "+"))
 
 
 def place_of(data_dir: Path, run_id: str, node: str) -> Path:
@@ -268,7 +277,7 @@ def place_of(data_dir: Path, run_id: str, node: str) -> Path:
 
 
 def read(place: Path) -> Workspace | None:
-    """Return the workspace in this folder of the data dir, None if there is none, or it was not finished."""
+    """Return the workspace in this folder of the data dir, ready or not; None if there is none."""
     try:
         origin = msgspec.json.decode((place / ORIGIN_FILE).read_bytes(), type=Origin)
     except (OSError, msgspec.MsgspecError):
@@ -277,12 +286,13 @@ def read(place: Path) -> Workspace | None:
 
 
 def find(data_dir: Path, run_id: str, node: str) -> Workspace | None:
-    """Return the workspace of a node, None if there is none here."""
-    return read(place_of(data_dir, run_id, node))
+    """Return the workspace of a node, None if there is none here that is ready."""
+    place = read(place_of(data_dir, run_id, node))
+    return place if place is not None and place.origin.ready else None
 
 
 def list_workspaces(data_dir: Path) -> list[Workspace]:
-    """Return all workspaces of a data dir, by run and node."""
+    """Return all workspaces of a data dir, by run and node, also those that are not ready."""
     places = [read(file.parent) for file in sorted((data_dir / "workspaces").glob(f"*/*/{ORIGIN_FILE}"))]
     return [workspace for workspace in places if workspace is not None]
 

@@ -39,6 +39,8 @@ async def _list(project: Project, *, as_json: bool) -> int:
         return exit_codes.COMPLETED
     for row in rows:
         state = "changes not applied" if row["changed"] else "nothing to apply"
+        if not row["ready"]:
+            state = "its set-up did not end"
         branch = f", branch {row['branch']}" if row["branch"] else ""
         output.say(f"{str(row['runId'])[:8]} {row['node']}  {row['kind']}{branch}, {state}")
         output.say(f"  {row['path']}")
@@ -52,11 +54,11 @@ async def _row(place: workspace.Workspace) -> JsonObject:
         has_changes = await place.has_changes()
     except errors.AttemptFailed:  # its folder is gone, or no longer what git expects
         has_changes = True
-    return {**workspace.as_json(place), "changed": has_changes}
+    return {**workspace.as_json(place), "changed": has_changes, "ready": place.origin.ready}
 
 
 async def _remove(project: Project, args: argparse.Namespace) -> int:
-    _, places = await workspace_choice.choose(project, args.run_id, args.node)
+    _, places = await workspace_choice.choose(project, args.run_id, args.node, also_unready=True)
     removed_ids: list[str] = []
     failures: dict[str, errors.OpenSkeloError] = {}
     for place in places:

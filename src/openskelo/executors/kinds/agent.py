@@ -2,10 +2,11 @@
 
     open the workspace ── snapshot ──> session (new, idle, or resumed) ── prompt ──> turn ──> result, snapshot, diff
 
-The first prompt of a conversation is complete: role, rules, task, contract. A repair, a bounce or a retry continues the
-same conversation and says only what is new. The agent hands in its outputs with the tool `complete`; an agent without
-our tools ends with one JSON object. The outputs `diff`, `files_changed` and `summary` are not asked for: they are read
-from the workspace and from what the agent said.
+The first prompt of a conversation is complete: role, rules, task, contract. A repair continues the same conversation
+and says only what is new; a new visit repeats role and task, because its inputs may be new. After a crash the prompt is
+complete again unless the agent has given a result in the conversation: it may never have got the prompt. The agent
+hands in its outputs with the tool `complete`; an agent without our tools ends with one JSON object. The outputs `diff`,
+`files_changed` and `summary` are not asked for: they are read from the workspace and from what the agent said.
 """
 
 from __future__ import annotations
@@ -176,7 +177,14 @@ class _BlockTalk:
         task_prompt = self._template.write(attempt)
         role = "\n\n".join(part for part in (task_prompt.blocks["role"], repository_guides(place.folder)) if part)
         blocks = {**task_prompt.blocks, "system": SYSTEM, "role": role}
-        return Words(blocks=blocks, news=blocks["override"] or _TRY_AGAIN)
+        return Words(blocks=blocks, news=self._news(attempt, task_prompt.blocks))
+
+    def _news(self, attempt: running_attempt.RunningAttempt, blocks: Mapping[str, str]) -> str:
+        """Return what is new to an agent that knows its task: a visit that it has not answered may have new inputs."""
+        if _is_answered(attempt):
+            return blocks["override"] or _TRY_AGAIN
+        parts = (_TRY_AGAIN if is_cut(attempt) else "", blocks["role"], blocks["task"], blocks["override"])
+        return "\n\n".join(part for part in parts if part)
 
     def find_result(self, handed_in: JsonObject | None, said: str, *, is_last: bool) -> JsonObject | None:
         result = handed_in or _parse_object(said)
@@ -190,6 +198,16 @@ class _BlockTalk:
             code="ANSWER_INVALID",
             hint="it must call the tool `complete`",
         )
+
+
+def is_cut(attempt: running_attempt.RunningAttempt) -> bool:
+    """True if an earlier attempt of this visit has opened a session."""
+    return (attempt.request.session or {}).get("visit") == attempt.request.visit
+
+
+def _is_answered(attempt: running_attempt.RunningAttempt) -> bool:
+    """True if the agent has given a result in this visit, which was refused."""
+    return (attempt.request.session or {}).get("answered") == attempt.request.visit
 
 
 def _parse_object(text: str) -> JsonObject | None:
@@ -254,6 +272,7 @@ class AgentTask:
             place=place,
             result=sessions.ResultTool(self.talk.schema),
             resume=self._earlier_session(),
+            has_answered=(request.session or {}).get("answered") is not None,
             is_planning=request.is_planning,
         )
         try:
@@ -310,8 +329,8 @@ class AgentTask:
         """
         request = self.attempt.request
         earlier = request.session
-        was_cut = earlier is not None and earlier.get("visit") == request.visit and request.feedback is None
-        keeps = self.agent.on_crash == "keep" or (self.agent.on_crash is None and session.knows_task)
+        was_cut = is_cut(self.attempt) and request.feedback is None
+        keeps = self.agent.on_crash == "keep" or (self.agent.on_crash is None and session.is_continued)
         if earlier is None or not was_cut or keeps:
             return before
         tree = str(earlier["tree"])
@@ -326,7 +345,7 @@ class AgentTask:
                 "sessionId": session.id,
                 "agent": self.agent.name,
                 "provider": self.agent.provider,
-                "continued": session.knows_task,
+                "continued": session.is_continued,
                 "visit": self.attempt.request.visit,
                 "base": None if self.place is None else self.place.origin.base or None,
                 "tree": tree,
@@ -397,7 +416,7 @@ class AgentTask:
             self._note_trouble(session)
             session.result.end_turn()
             session.permissions.close()
-            session.knows_task = True
+            session.is_continued = session.knows_task = True
             if session.gateway is not None:
                 session.gateway.end_turn()
             meter.end_turn()
@@ -473,14 +492,18 @@ class AgentTask:
             )
 
     async def _write_prompt(self, session: sessions.Session, place: workspace.Workspace) -> str:
-        """Return what is sent: the whole prompt in a new conversation, else only what is new. Keep both."""
+        """Return what is sent: only what is new if the agent knows its task, else the whole prompt. Keep both."""
         words = await self.talk.write(self.attempt, session, place)
         full = "\n\n".join(part for part in words.blocks.values() if part)
-        new_parts = words.news if session.knows_task else full
-        prompt.keep_texts(self.attempt, full=full, sent=new_parts, blocks=words.blocks, metadata=words.metadata)
+        sent = full
+        if session.knows_task:
+            sent = words.news
+        elif session.is_continued:  # it may have got the prompt of the attempt that was cut, or not
+            sent = f"{_TRY_AGAIN}\n\n{full}"
+        prompt.keep_texts(self.attempt, full=full, sent=sent, blocks=words.blocks, metadata=words.metadata)
         for file in words.files:
             self.attempt.files[file.name] = file
-        return new_parts
+        return sent
 
     # -- the listener -------------------------------------------------------------------------------------------------
 

@@ -177,7 +177,7 @@ def apply_agent_event(
     attempt = run.in_flight[event.node, event.visit, event.item or 0]
     match event:
         case events.SessionOpened():
-            node.session = event.session
+            node.session = _keep_answered(event.session, node.session or {})
         case events.CallGranted():
             del node.slots[event.item or 0].grants[event.digest]
         case events.CallStarted():
@@ -191,6 +191,21 @@ def apply_agent_event(
             assert_never(event)
 
 
+def _keep_answered(session: JsonObject, earlier: JsonObject) -> JsonObject:
+    """Return a session with the visit in which its agent last gave a result, if it continues the earlier one."""
+    if "answered" not in earlier or earlier["sessionId"] != session["sessionId"]:
+        return session
+    return {**session, "answered": earlier["answered"]}
+
+
+def _note_answer(node: NodeState, event: events.AttemptSucceeded | events.AttemptFailed) -> None:
+    """Note that the agent has given a result, also one that was refused: so it has got its prompt."""
+    if node.session is None or node.session.get("visit") != event.visit:
+        return
+    if isinstance(event, events.AttemptSucceeded) or event.detail is not None or "outputHash" in event.error:
+        node.session = {**node.session, "answered": event.visit}
+
+
 # -- the budget and the receipts --------------------------------------------------------------------------------------
 
 
@@ -200,6 +215,7 @@ def _settle(run: Run, node: NodeState, slot: Slot, event: events.AttemptSucceede
     attempt = run.in_flight.pop((event.node, event.visit, event.item or 0), None)
     if attempt is not None:
         _give_back(run, node, attempt.reserve)
+        _note_answer(node, event)
         total.steps += 1
     elif event.attempt > slot.attempt:  # a person's answer or a cached result stands for the attempt
         total.steps += 1

@@ -158,13 +158,13 @@ class Item(Document):
 
 
 class CapabilitiesBody(Body):
-    """Capabilities to set; others stay. Models and handlers never create nodes."""
+    """Capabilities to set; others stay. No node creates nodes, or only delegates."""
 
     spawn_nodes: Literal[False] | None = None
     write_code: bool | None = None
     write_docs: bool | None = None
     run_commands: bool | None = None
-    delegate_only: bool | None = None
+    delegate_only: Literal[False] | None = None
 
 
 class PermissionsBody(Body):

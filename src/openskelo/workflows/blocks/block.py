@@ -41,7 +41,8 @@ KEYS = _COMMON | model_settings.KEYS
 #: Keys that have no meaning in a mode; a block that has one probably has the wrong mode. Other modes take `_COMMON`.
 _NOT_IN: Mapping[str, frozenset[str]] = {
     "ai": frozenset({"deterministic"}),
-    "agent": (model_settings.KEYS - {"agent", "block_dir", "contract_repair_attempts"}) | {"deterministic", "cache"},
+    "agent": (model_settings.KEYS - {"agent", "block_dir", "contract_repair_attempts"})
+    | {"deterministic", "cache", "foreach"},
     "deterministic": model_settings.KEYS | {"prompt"},
     "approval": model_settings.KEYS
     | {"deterministic", "pre_gates", "post_gates", "gate_composition", "on_gate_fail", "retry", "timeout_ms"}
@@ -52,6 +53,8 @@ _NOT_IN: Mapping[str, frozenset[str]] = {
 }
 #: How messages name blocks whose mode follows from a key.
 _WITH = {"dag": "a block with `uses`", "agent": "a block with `agent`"}
+#: The codes for `foreach` in a mode that has no items.
+_FOREACH_REFUSED = {"dag": "FOREACH_USES", "agent": "FOREACH_AGENT"}
 #: What an author may write as `mode`.
 MODES = tuple(mode for mode in definition.WORK_KINDS if mode not in _WITH)
 _ITEM_NAMES = "a letter, then letters, digits, _; not inputs, outputs, run or a reserved word of CEL such as in or int"
@@ -188,7 +191,7 @@ def _check_mode(fields: cursor.Fields, mode: str) -> None:
         if key in wrong:
             spot = fields.cursor.at(key, fields.value[key])
             subject = _WITH.get(mode, f"a block of mode {mode}")
-            code = "FOREACH_USES" if (mode, key) == ("dag", "foreach") else "WRONG_MODE"
+            code = _FOREACH_REFUSED.get(mode, "WRONG_MODE") if key == "foreach" else "WRONG_MODE"
             spot.key_problem(code, f"`{key}` has no meaning in {subject}", hint=_mode_hint(key, mode, fields))
     if mode == "deterministic" and "deterministic" not in fields:
         fields.missing("deterministic", hint="name the handler: deterministic: {handler: …}")
@@ -199,6 +202,8 @@ def _check_mode(fields: cursor.Fields, mode: str) -> None:
 def _mode_hint(key: str, mode: str, fields: cursor.Fields) -> str | None:
     if key == "foreach" and mode == "dag":
         return "put foreach inside the other file"
+    if key == "foreach" and mode == "agent":
+        return "a node has one workspace and one conversation: write a block for each item, or one turn for all items"
     if key == "deterministic" and mode == "ai" and "mode" not in fields:
         return "write `mode: deterministic`"
     if key.endswith("gates") and mode == "approval":

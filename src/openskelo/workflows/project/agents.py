@@ -45,7 +45,6 @@ from openskelo.agent_settings import (
     WorkspaceKind,
     WorkspaceSettings,
 )
-from openskelo.agents.sandbox import network_hosts
 from openskelo.structs import replace
 from openskelo.workflows.blocks import handlers, limits
 from openskelo.workflows.text import cursor, problems
@@ -274,6 +273,8 @@ def _read_network(fields: cursor.Fields) -> Network:
 def _network(place: cursor.Cursor) -> Network:
     if isinstance(place.value, str):
         return cast("Network", place.choice(("model", "none")) or "model")
+    from openskelo.agents.sandbox import network_hosts  # noqa: PLC0415 -- few projects have agents
+
     hosts: list[str] = []
     for entry in place.items() or ():
         text = entry.text(blank=False)
