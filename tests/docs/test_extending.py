@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +16,7 @@ import yaml
 from scripts import reference
 
 from openskelo import gates, ops
+from openskelo.agents import profiles
 from openskelo.cli import main
 from openskelo.executors import kinds as executors
 from openskelo.handlers import builtin
@@ -22,6 +24,7 @@ from openskelo.kernel import definition
 from openskelo.ops import checkers, tools, transforms
 from openskelo.providers import kinds
 from openskelo.workflows.blocks import block as blocks
+from openskelo.workflows.project import agents as project_agents
 from tests.repo import tracked
 
 #: The package and its catalog, by the constant that an example defines.
@@ -158,6 +161,32 @@ def test_an_executor_is_one_file_and_a_line(
     assert '"sleep"' in _schema("blocks.schema.json")
     sys.modules.pop("openskelo.executors.kinds.sleep")
     executors.get.cache_clear()
+
+
+def test_an_agent_is_one_file_and_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "profiles").mkdir()
+    (tmp_path / "profiles" / "quill.py").write_text(
+        "from openskelo.agents import profiles\n"
+        'PROFILE = profiles.Profile(name="quill", doc="Quill", program="quill-acp")\n',
+        "utf-8",
+    )
+    monkeypatch.setattr(profiles, "__path__", [*profiles.__path__, str(tmp_path / "profiles")])
+    monkeypatch.setattr(project_agents, "PROVIDERS", (*project_agents.PROVIDERS, "quill"))  # the word in `Provider`
+    monkeypatch.chdir(tmp_path)
+    vars(profiles.PROFILES).pop("_modules", None)
+    (tmp_path / "skelo.yaml").write_text("agents: {writer: {provider: quill}}\n", "utf-8")
+    assert main.main(["agents"]) == 0
+    assert capsys.readouterr().out.startswith("writer  quill, not installed, ")
+    program = tmp_path / "quill-acp"
+    program.write_text("#!/bin/sh\n", "utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert main.main(["agents"]) == 0
+    assert capsys.readouterr().out.startswith("writer  quill, installed, ")
+    vars(profiles.PROFILES).pop("_modules", None)
+    sys.modules.pop("openskelo.agents.profiles.quill")
 
 
 def test_an_op_is_one_file(add: Add) -> None:
