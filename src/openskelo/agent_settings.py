@@ -8,7 +8,7 @@ run as JSON (`encode`, `decode`), so that a later change of skelo.yaml does not 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 import msgspec
 
@@ -16,7 +16,7 @@ from openskelo.kernel.json import Json, JsonObject
 from openskelo.structs import field, frozen
 
 Provider = Literal["claude", "codex", "gemini", "custom"]
-PROVIDERS: tuple[Provider, ...] = ("claude", "codex", "gemini", "custom")
+PROVIDERS: tuple[Provider, ...] = get_args(Provider)
 WorkspaceKind = Literal["worktree", "none"]
 WORKSPACE_KINDS: tuple[WorkspaceKind, ...] = ("worktree", "none")
 OnCrash = Literal["keep", "restore"]

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import cast
 
 import pytest
 import yaml
 from scripts import reference
 
 from openskelo import gates, ops
+from openskelo.agents import profiles
 from openskelo.cli import main
 from openskelo.executors import kinds as executors
 from openskelo.handlers import builtin
 from openskelo.kernel import definition
+from openskelo.kernel.json import JsonObject
 from openskelo.ops import checkers, tools, transforms
 from openskelo.providers import kinds
 from openskelo.workflows.blocks import block as blocks
+from openskelo.workflows.project import agents as project_agents
 from tests.repo import tracked
 
 #: The package and its catalog, by the constant that an example defines.
@@ -34,7 +40,18 @@ _PACKAGES: dict[str, tuple[ModuleType, Mapping[str, object]]] = {
     "TRANSFORM": (transforms, transforms.TRANSFORMS),
     "KIND": (kinds, kinds.KINDS),
 }
+#: A folder of `src` in which the examples of a page would be, where ruff has rules of its own for it.
+_FOLDERS = {"executor.md": "executors/kinds"}
+_PAGES = tracked.ROOT / "docs" / "extending"
 Add = Callable[[str], None]
+
+
+def _examples(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (_PAGES / page).read_text("utf-8"), re.DOTALL)
+
+
+def _pages_with_code() -> list[str]:
+    return sorted(path.name for path in _PAGES.glob("*.md") if _examples(path.name))
 
 
 @pytest.fixture
@@ -43,8 +60,7 @@ def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Add]:
     added: list[tuple[str, Mapping[str, object]]] = []
 
     def add_examples(page: str) -> None:
-        text = (tracked.ROOT / "docs" / "extending" / page).read_text("utf-8")
-        for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        for code in _examples(page):
             constant = re.findall(r"^([A-Z]+) = ", code, re.MULTILINE)[-1]
             name = re.findall(r'name="(?:builtin:)?([^"]+)"', code)[-1].replace("-", "_")
             package, catalog = _PACKAGES[constant]
@@ -145,19 +161,62 @@ def test_a_provider_is_one_file(add: Add, tmp_path: Path, capsys: pytest.Capture
 def test_an_executor_is_one_file_and_a_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = (tracked.ROOT / "docs" / "extending" / "executor.md").read_text("utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (code,) = _examples("executor.md")
     (tmp_path / "kinds").mkdir()
     (tmp_path / "kinds" / "sleep.py").write_text(code, "utf-8")
     monkeypatch.setattr(executors, "__path__", [*executors.__path__, str(tmp_path / "kinds")])
     monkeypatch.setitem(definition.WORK_KINDS, "sleep", definition.WorkKind(badge="SLEEP"))  # pyright: ignore[reportArgumentType] -- that line
     monkeypatch.setattr(blocks, "MODES", (*blocks.MODES, "sleep"))  # made of the line
-    (text,) = re.findall(r"    blocks:\n(?:      .*\n)+", page)
+    (text,) = re.findall(r"    blocks:\n(?:      .*\n)+", (_PAGES / "executor.md").read_text("utf-8"))
     shown = _run(capsys, tmp_path, yaml.safe_load(text))
     assert shown["outputs"] == {"slept": 0.1}
+    (block,) = yaml.safe_load(text)["blocks"]
+    long = {**block, "timeout_ms": 50, "inputs": {"seconds": {"type": "number", "default": 100}}}
+    late = _run(capsys, tmp_path, {"blocks": [long]})
+    assert cast("JsonObject", late["error"])["code"] == "TIMEOUT"
     assert '"sleep"' in _schema("blocks.schema.json")
     sys.modules.pop("openskelo.executors.kinds.sleep")
     executors.get.cache_clear()
+
+
+def test_an_agent_is_one_file_and_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "profiles").mkdir()
+    (tmp_path / "profiles" / "quill.py").write_text(
+        "from openskelo.agents import profiles\n"
+        'PROFILE = profiles.Profile(name="quill", doc="Quill", program="quill-acp")\n',
+        "utf-8",
+    )
+    monkeypatch.setattr(profiles, "__path__", [*profiles.__path__, str(tmp_path / "profiles")])
+    monkeypatch.setattr(project_agents, "PROVIDERS", (*project_agents.PROVIDERS, "quill"))  # the word in `Provider`
+    monkeypatch.chdir(tmp_path)
+    vars(profiles.PROFILES).pop("_modules", None)
+    (tmp_path / "skelo.yaml").write_text("agents: {writer: {provider: quill}}\n", "utf-8")
+    assert main.main(["agents"]) == 0
+    assert capsys.readouterr().out.startswith("writer  quill, not installed, ")
+    program = tmp_path / "quill-acp"
+    program.write_text("#!/bin/sh\n", "utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert main.main(["agents"]) == 0
+    assert capsys.readouterr().out.startswith("writer  quill, installed, ")
+    vars(profiles.PROFILES).pop("_modules", None)
+    sys.modules.pop("openskelo.agents.profiles.quill")
+
+
+@pytest.mark.parametrize("page", _pages_with_code())
+def test_the_examples_of_a_page_keep_the_rules_of_this_repository(page: str, tmp_path: Path) -> None:
+    """As a file of `src`: ruff finds nothing in it, and would write it as it is."""
+    ruff = Path(sys.executable).with_name("ruff")
+    for index, code in enumerate(_examples(page)):
+        name = str(tracked.ROOT / "src" / "openskelo" / _FOLDERS.get(page, "examples") / f"example_{index}.py")
+        for words in (["check", "--quiet"], ["format", "--check", "--quiet"]):
+            found = subprocess.run(
+                [ruff, *words, "--no-cache", "--stdin-filename", name, "-"],
+                input=code, capture_output=True, text=True, cwd=tracked.ROOT, check=False,
+            )  # fmt: skip
+            assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
 
 
 def test_an_op_is_one_file(add: Add) -> None:

@@ -59,7 +59,7 @@ def scanned(run: Run) -> dict[str, object]:
 
 
 def _unfinished(run: Run) -> int:
-    if run.graph_state is not None:
+    if run.graph_state is not None or not run.created:
         return 1
     if run.plan_state is not None:
         return 1 if run.plan_state.ended is None else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import get_args
 
 import pytest
@@ -16,21 +16,36 @@ from openskelo.kernel import run as runs
 from openskelo.kernel.apply import apply
 from openskelo.kernel.flows.scheduler import SCHEDULERS, scheduler_of
 from openskelo.structs import replace
-from tests.kernel import live_play, test_histories
+from tests.kernel import live_play, relay, test_histories
 from tests.kernel.play import Play
-from tests.kernel.stage import RUN, START, flow, work
+from tests.kernel.stage import RUN, START, Stage, flow, work
 
-KINDS: tuple[definition.Kind, ...] = get_args(definition.Kind)
 SEEDS = st.integers(0, 2**32)
 
 
-def play_to_the_end(kind: definition.Kind, seed: int) -> Play:
-    """Return a random run of this kind that has ended, through crashes, pauses and refused commands."""
-    if kind == "graph":
-        return live_play.play(seed)
-    play = test_histories.begin(seed) if kind == "blocks" else test_histories.begin_plan(seed)
+def _finished(play: Play) -> Play:
     test_histories.finish(play, trouble=0.1)
     return play
+
+
+#: By kind: a random run that has ended, through crashes, pauses and refused commands.
+PLAYS: Mapping[str, Callable[[int], Play]] = {
+    "blocks": lambda seed: _finished(test_histories.begin(seed)),
+    "plan": lambda seed: _finished(test_histories.begin_plan(seed)),
+    "graph": live_play.play,
+    "relay": lambda seed: _finished(relay.begin(seed)),
+}
+
+
+def play_to_the_end(kind: str, seed: int) -> Play:
+    """Return a random run of this kind that has ended."""
+    return PLAYS[kind](seed)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _new_kind() -> Iterator[None]:
+    with relay.added():
+        yield
 
 
 def replay(play: Play) -> Iterator[tuple[runs.Run, events.Event]]:
@@ -42,13 +57,21 @@ def replay(play: Play) -> Iterator[tuple[runs.Run, events.Event]]:
 
 
 def test_every_kind_of_workflow_has_a_scheduler() -> None:
-    assert set(SCHEDULERS) == set(KINDS)
+    assert set(SCHEDULERS) == set(PLAYS) == {*get_args(definition.Kind), "relay"}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+def test_a_new_kind_ends_as_ok_when_each_of_its_nodes_has_run() -> None:
+    stage = Stage(relay.workflow(work("a"), work("b"), work("c")))
+    assert stage.create() == ["run.created", "attempt.started a 1.1"]
+    assert stage.succeed("a") == ["attempt.succeeded a 1.1", "attempt.started b 1.1"]
+    assert stage.succeed("b") == ["attempt.succeeded b 1.1", "attempt.started c 1.1"]
+    assert stage.succeed("c") == ["attempt.succeeded c 1.1", "run.ended ok"]
+
+
+@pytest.mark.parametrize("kind", PLAYS)
 @settings(max_examples=15)
 @given(SEEDS)
-def test_a_scheduler_only_reads_the_run_when_it_decides(kind: definition.Kind, seed: int) -> None:
+def test_a_scheduler_only_reads_the_run_when_it_decides(kind: str, seed: int) -> None:
     for run, event in replay(play_to_the_end(kind, seed)):
         if not run.created or run.ending is not None:
             continue
@@ -62,10 +85,10 @@ def test_a_scheduler_only_reads_the_run_when_it_decides(kind: definition.Kind, s
         assert run == before
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PLAYS)
 @settings(max_examples=30)
 @given(SEEDS)
-def test_what_is_entered_exists_and_may_start(kind: definition.Kind, seed: int) -> None:
+def test_what_is_entered_exists_and_may_start(kind: str, seed: int) -> None:
     for run, event in replay(play_to_the_end(kind, seed)):
         assert set(run.nodes) == set(run.workflow.nodes)
         if run.failed is not None or run.ending is not None:
@@ -79,10 +102,10 @@ def test_what_is_entered_exists_and_may_start(kind: definition.Kind, seed: int) 
             assert scheduler_of(run).refuse_visit(run, node, event.at) is None
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PLAYS)
 @settings(max_examples=30)
 @given(SEEDS)
-def test_a_success_is_recorded_once(kind: definition.Kind, seed: int) -> None:
+def test_a_success_is_recorded_once(kind: str, seed: int) -> None:
     for run, event in replay(play_to_the_end(kind, seed)):
         if isinstance(event, events.AttemptSucceeded):
             completed = scheduler_of(run).completion(run, event, None)
@@ -90,10 +113,10 @@ def test_a_success_is_recorded_once(kind: definition.Kind, seed: int) -> None:
             assert successes == [event]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PLAYS)
 @settings(max_examples=30)
 @given(SEEDS)
-def test_a_node_that_is_done_is_left_or_entered_again(kind: definition.Kind, seed: int) -> None:
+def test_a_node_that_is_done_is_left_or_entered_again(kind: str, seed: int) -> None:
     left: tuple[str, int] | None = None
     for run, event in replay(play_to_the_end(kind, seed)):
         if left is not None:
@@ -111,10 +134,10 @@ def _is_held(run: runs.Run, key: str) -> bool:
     return run.graph_state is not None and run.graph_state.inboxes[key].held_edges is not None
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PLAYS)
 @settings(max_examples=30)
 @given(SEEDS)
-def test_a_failed_node_fails_the_run_or_the_run_goes_on_without_it(kind: definition.Kind, seed: int) -> None:
+def test_a_failed_node_fails_the_run_or_the_run_goes_on_without_it(kind: str, seed: int) -> None:
     failed: events.AttemptFailed | events.NodeFailed | None = None
     for run, _event in replay(play_to_the_end(kind, seed)):
         if failed is not None:
@@ -128,10 +151,10 @@ def test_a_failed_node_fails_the_run_or_the_run_goes_on_without_it(kind: definit
             failed = _event
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PLAYS)
 @settings(max_examples=30)
 @given(SEEDS)
-def test_a_run_ends_as_ok_only_when_nothing_is_left_to_do(kind: definition.Kind, seed: int) -> None:
+def test_a_run_ends_as_ok_only_when_nothing_is_left_to_do(kind: str, seed: int) -> None:
     play = play_to_the_end(kind, seed)
     for run, event in replay(play):
         if isinstance(event, events.RunEnded) and event.ending == "ok":
@@ -139,12 +162,13 @@ def test_a_run_ends_as_ok_only_when_nothing_is_left_to_do(kind: definition.Kind,
     assert play.run.ended
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_run_does_not_start_with_outputs_to_judge_of_a_node_that_is_not_its_first(kind: definition.Kind) -> None:
+@pytest.mark.parametrize("kind", PLAYS)
+def test_a_run_does_not_start_with_outputs_to_judge_of_a_node_that_is_not_its_first(kind: str) -> None:
     workflow = {
         "blocks": flow(work("a")),
         "plan": replace(flow(_step("a")), plan=definition.Plan(entry="a")),
         "graph": live_play.empty(),
+        "relay": relay.workflow(work("a")),
     }[kind]
     assert workflow.kind == kind
     run = runs.new(RUN, workflow)

@@ -75,6 +75,45 @@ def test_the_loader_checks_its_arguments_and_refs_into_its_value(
     assert code in text
 
 
+_ECHO = """
+from openskelo import ops
+from openskelo.kernel.json import Json
+
+
+async def _perform(ctx: ops.StepContext) -> Json:
+    return dict(ctx.args)
+
+
+OP = ops.Op(
+    name="echo",
+    summary="repeats its arguments",
+    args={
+        "name": ops.name_arg("a name"),
+        "plain": ops.plain_arg("a value", {}),
+        "free": ops.free_arg("a text", ops.TEXT),
+        "value": ops.value_arg("a value", {}),
+    },
+    perform=_perform,
+)
+"""
+
+
+def test_names_plain_values_and_free_text_reach_the_op_as_they_are_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "more_ops" / "echo.py").write_text(_ECHO, "utf-8")
+    vars(ops.OPS).pop("_modules", None)
+    args = {"name": "input:text", "plain": ["var:nothing", {"a": "ctx:x"}], "free": "input:text", "value": "input:text"}
+    steps = [
+        {"id": "echo", "op": "echo", "args": args, "save_as": "said"},
+        {"id": "end", "op": "emit", "args": {"result_ref": "var:said"}},
+    ]
+    code, text = _skelo(capsys, tmp_path, "run", _write(tmp_path, steps=steps), "--json")
+    assert code == 0, text
+    document, _ = json.JSONDecoder().raw_decode(text)
+    assert document["outputs"]["result"] == {**args, "value": "three short words"}
+
+
 def test_it_is_explained_and_published(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = _write(tmp_path)
     code, text = _skelo(capsys, tmp_path, "explain", plan)

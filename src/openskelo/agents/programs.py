@@ -13,6 +13,7 @@ import json
 import shutil
 from collections.abc import Mapping
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -36,17 +37,21 @@ class LockedPackage:
 
 
 def installable() -> tuple[str, ...]:
-    """Return the providers whose programs can be installed."""
-    return tuple(name for name in profiles.PROFILES if profiles.PROFILES[name].package)
+    """Return the providers whose programs can be installed: those with an npm lock file."""
+    return tuple(name for name in profiles.PROFILES if _lock_file(name).is_file())
 
 
 @functools.cache
 def locked(provider: str) -> LockedPackage:
     """Return the locked package of a provider."""
-    text = resources.files("openskelo.agents").joinpath("locks", f"{provider}.json").read_text("utf-8")
+    text = _lock_file(provider).read_text("utf-8")
     dependencies: Mapping[str, Any] = json.loads(text)["packages"][""]["dependencies"]
     ((name, version),) = dependencies.items()
     return LockedPackage(name=name, version=version, lock=text)
+
+
+def _lock_file(provider: str) -> Traversable:
+    return resources.files("openskelo.agents").joinpath("locks", f"{provider}.json")
 
 
 def folder(data_dir: Path, provider: str) -> Path:
@@ -58,17 +63,16 @@ def find(data_dir: Path, agent: agent_settings.AgentSettings) -> tuple[str, ...]
     """Return the argument vector of the agent's program, without its arguments (Missing AGENT_NOT_INSTALLED)."""
     if agent.command:
         return agent.command
-    installed_path = _executable(folder(data_dir, agent.provider), agent.provider)
-    if installed_path.exists():
-        return (str(installed_path),)
+    hint = "install it, or set `command`"
+    if agent.provider in installable():
+        installed_path = _executable(folder(data_dir, agent.provider), agent.provider)
+        if installed_path.exists():
+            return (str(installed_path),)
+        hint = f"run `skelo agents install {agent.provider}`, or set `command`"
     on_path = shutil.which(profiles.PROFILES[agent.provider].program)
     if on_path is not None:
         return (on_path,)
-    raise errors.Missing(
-        f"the program of {agent.provider} is not installed",
-        code="AGENT_NOT_INSTALLED",
-        hint=f"run `skelo agents install {agent.provider}`, or set `command`",
-    )
+    raise errors.Missing(f"the program of {agent.provider} is not installed", code="AGENT_NOT_INSTALLED", hint=hint)
 
 
 def check_extra() -> None:

@@ -128,13 +128,10 @@ def open_store(project: Project) -> api.Store:
 
 def _open_existing(project: Project, *, read_only: bool = False) -> api.Store:
     where = with_runs(project) if read_only else project
-    if not has_runs(where):
-        raise errors.NotFound(
-            f"no runs are kept in {where.data_dir}",
-            code="RUN_NOT_FOUND",
-            hint=_where_hint(data_dirs_below(where)) or "run something first, or give --data-dir",
-        )
     with _as_invalid_input():
+        factory.require_store(
+            where, lambda: _where_hint(data_dirs_below(where)) or "run something first, or give --data-dir"
+        )
         return factory.open_store(where, read_only=read_only)
 
 
@@ -302,7 +299,7 @@ def _project_at(path: Path) -> Project | None:
 # An artifact by its node and name; a run by `history.listing.find_run`.
 
 
-async def read_document(log: api.Store, run_id: str) -> JsonObject:
+async def read_document(log: api.RunLog, run_id: str) -> JsonObject:
     """Return the run's document from the log alone, without a driver."""
     run = (await loading.load(log, run_id)).run
     return await run_document.show(log, run, max(clock.wall_ms(), run.updated_at))
@@ -316,7 +313,7 @@ def is_artifact(key: str) -> bool:
     return ":" in key
 
 
-async def read_artifact(log: api.Store, run_id: str, key: str) -> str:
+async def read_artifact(log: api.RunLog, run_id: str, key: str) -> str:
     """Return the text of an artifact, of the newest attempt that has it. Raise NotFound ARTIFACT_NOT_FOUND."""
     blob_hash: str | None = None
     names: dict[str, None] = {}
@@ -334,7 +331,7 @@ async def read_artifact(log: api.Store, run_id: str, key: str) -> str:
     return (await log.read_blob(blob_hash)).decode(errors="replace")
 
 
-async def read_logs(log: api.Store, run_id: str) -> list[JsonObject]:
+async def read_logs(log: api.RunLog, run_id: str) -> list[JsonObject]:
     """Return the log of each attempt, in the order of the record: `{node, visit, attempt, item?, name, text}`."""
     logs: list[JsonObject] = []
     async for data in _artifact_events(log, run_id):
@@ -346,7 +343,7 @@ async def read_logs(log: api.Store, run_id: str) -> list[JsonObject]:
     return logs
 
 
-async def _artifact_events(log: api.Store, run_id: str) -> AsyncIterator[JsonObject]:
+async def _artifact_events(log: api.RunLog, run_id: str) -> AsyncIterator[JsonObject]:
     """Yield the data of every `artifact.created` event."""
     async for lines in log.read_events(run_id):
         for line in lines:

@@ -3,7 +3,8 @@
 An engine takes commands for runs and sees to it that they are driven. It is composed of small parts:
 
     RunControl   start, fork, resume, pause, cancel and change runs
-    RunWatch     show a run, wait for it, follow its events, listen to its models
+    RunWatch     show a run, wait for it, follow its events, say which process drives it
+    AttemptWatch listen to the attempts under way here
     Approvals    answer what runs ask
     LiveGraphs   change a run that is a live graph
     Hosting      drive what is left, suspend, close: for the process that the engine lives in
@@ -117,6 +118,18 @@ class RunWatch(Protocol):
         """Yield the run's events after seq `after`, with `until_end` live until the run ends."""
         ...
 
+    async def is_driven_elsewhere(self, run_id: str) -> bool:
+        """True if another process drives the run, or has a supervisor that would."""
+        ...
+
+    def is_driving(self, run_id: str) -> bool:
+        """True if this process drives the run."""
+        ...
+
+
+class AttemptWatch(Protocol):
+    """Watch the attempts that this process performs."""
+
     def listen(self, listener: OnText) -> Callable[[], None]:
         """Call `listener` with the text that models give, until the returned function is called."""
         ...
@@ -131,14 +144,6 @@ class RunWatch(Protocol):
 
     def logs_so_far(self, run_id: str, node: str) -> list[JsonObject]:
         """Return what the node's attempts under way here have logged so far: `{visit, attempt, item, text}` of each."""
-        ...
-
-    async def is_driven_elsewhere(self, run_id: str) -> bool:
-        """True if another process drives the run, or has a supervisor that would."""
-        ...
-
-    def is_driving(self, run_id: str) -> bool:
-        """True if this process drives the run."""
         ...
 
 
@@ -207,7 +212,7 @@ class Hosting(Protocol):
         ...
 
 
-class Engine(RunControl, RunWatch, Approvals, LiveGraphs, Hosting, Protocol):
+class Engine(RunControl, RunWatch, AttemptWatch, Approvals, LiveGraphs, Hosting, Protocol):
     """Everything that the command line and the server need of an engine."""
 
     @property

@@ -30,7 +30,6 @@ from openskelo.kernel import ids
 from openskelo.project import Project
 from openskelo.providers import config, router
 from openskelo.stores import delivery_queue, factory
-from openskelo.stores.sqlite import damaged_wal
 from openskelo.structs import frozen
 from openskelo.wire import webhook
 
@@ -409,7 +408,7 @@ def _name_lost(lost: Mapping[str, int]) -> str:
 async def _check_kept_wals(project: Project) -> Finding:
     """Check that no write-ahead log was damaged; name the kept ones, and the events in them that the log lacks."""
     name = "write-ahead log"
-    kept_wals = damaged_wal.find_kept(project.data_dir)
+    kept_wals = factory.find_damaged(project)
     if not kept_wals:
         return Finding(name=name, state="ok", detail="none was damaged")
     async with reader.reading(project) as history:

@@ -4,6 +4,7 @@ An `Executor` exists once per kind of work (`ai`, `deterministic`, `approval`, `
 registry finds it. The performer asks it for the `Work` of a node once, and then calls that work for every attempt:
 
     executor.check_available(node, services)           before a run starts: is everything there that the node needs?
+    executor.check_inputs(node, known, services)       before a run starts: can the work be done on the known inputs?
     executor.check_present(node, services)             before a run goes on: are its files and secrets there, too?
     work = executor.prepare(node, services, outputs)   once per node: parse, compile, look up
     outputs = await work(attempt)                      for every attempt: do it

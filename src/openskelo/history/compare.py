@@ -33,7 +33,7 @@ class _Side:
     uses: dict[str, comparison_result.Use] = field(default_factory=dict[str, comparison_result.Use])
 
 
-async def compare(store: api.Store, run_a: str, run_b: str) -> comparison_result.Comparison:
+async def compare(store: api.RunLog, run_a: str, run_b: str) -> comparison_result.Comparison:
     """Compare two runs of one store, ended or not. Raise NotFound, or Corrupt for an unreadable log."""
     a, b = await _load(store, run_a), await _load(store, run_b)
     inputs_a, inputs_b = [await stored_values.load(store, side.run.inputs) for side in (a, b)]
@@ -60,7 +60,7 @@ def _is_same_work(a: _Side, b: _Side, nodes: tuple[comparison_result.NodeCompari
     return digests[0] == digests[1] and all(node.same for node in kept_nodes)
 
 
-async def _load(store: api.Store, run_id: str) -> _Side:
+async def _load(store: api.RunLog, run_id: str) -> _Side:
     side: _Side | None = None
     count = 0
     async for run, event in loading.walk_events(store, run_id):
@@ -112,7 +112,7 @@ def _run_side(side: _Side) -> comparison_result.RunSide:
     )
 
 
-async def _compare_nodes(store: api.Store, a: _Side, b: _Side) -> tuple[comparison_result.NodeComparison, ...]:
+async def _compare_nodes(store: api.RunLog, a: _Side, b: _Side) -> tuple[comparison_result.NodeComparison, ...]:
     comparisons: list[comparison_result.NodeComparison] = []
     for key in dict.fromkeys((*a.run.workflow.nodes, *b.run.workflow.nodes)):
         comparisons.append(await _compare_node(store, key, a, b))
@@ -121,7 +121,7 @@ async def _compare_nodes(store: api.Store, a: _Side, b: _Side) -> tuple[comparis
     return tuple(comparisons)
 
 
-async def _compare_node(store: api.Store, key: str, a: _Side, b: _Side) -> comparison_result.NodeComparison:
+async def _compare_node(store: api.RunLog, key: str, a: _Side, b: _Side) -> comparison_result.NodeComparison:
     is_in_both = key in a.run.workflow.nodes and key in b.run.workflow.nodes
     inputs: list[comparison_result.Change] = []
     outputs: list[comparison_result.Change] = []
@@ -169,7 +169,7 @@ def _error(node: NodeState) -> JsonObject | None:
     return {"code": node.error["code"], "message": node.error["message"]}
 
 
-async def _compare_inputs(store: api.Store, key: str, a: Run, b: Run) -> list[comparison_result.Change]:
+async def _compare_inputs(store: api.RunLog, key: str, a: Run, b: Run) -> list[comparison_result.Change]:
     """Return the differences of inputs that a fork has set; all others follow from the outputs of other nodes."""
     names = {*node_inputs.fork_changes(a, key), *node_inputs.fork_changes(b, key)}
     if not names:
@@ -180,14 +180,14 @@ async def _compare_inputs(store: api.Store, key: str, a: Run, b: Run) -> list[co
     return comparison_result.find_changes(before, after)
 
 
-async def _node_inputs(store: api.Store, run: Run, key: str) -> JsonObject:
+async def _node_inputs(store: api.RunLog, run: Run, key: str) -> JsonObject:
     """Return a block's inputs, or the variables with which a plan's step was last entered."""
     if run.plan_state is None:
         return await node_inputs.inputs(store, run, run.workflow.nodes[key])
     return {**await loading.plan_variables_before(store, run.id, key), **node_inputs.fork_changes(run, key)}
 
 
-async def _node_outputs(store: api.Store, run: Run, key: str) -> JsonObject:
+async def _node_outputs(store: api.RunLog, run: Run, key: str) -> JsonObject:
     if run.nodes[key].outcome == "succeeded":
         return await node_inputs.outputs(store, run, key)
     return {}

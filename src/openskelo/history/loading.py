@@ -43,7 +43,7 @@ class Loaded:
     chain: envelope.Chain
 
 
-async def load(store: api.Store, run_id: str, restoring: Restore | None = None, *, patient: bool = False) -> Loaded:
+async def load(store: api.RunLog, run_id: str, restoring: Restore | None = None, *, patient: bool = False) -> Loaded:
     """Return the run at the end of its log. Raise NotFound, or Corrupt if a line cannot be read.
 
     `restoring` replaces `restore`, for a caller that keeps workflows. With `patient` other tasks run between chunks and
@@ -66,7 +66,7 @@ async def load(store: api.Store, run_id: str, restoring: Restore | None = None, 
     return Loaded(run=run, chain=envelope.Chain(run_id=run_id, seq=seq, head=head))
 
 
-async def walk_events(store: api.Store, run_id: str) -> AsyncIterator[tuple[runs.Run, events.Event]]:
+async def walk_events(store: api.RunLog, run_id: str) -> AsyncIterator[tuple[runs.Run, events.Event]]:
     """Yield each event with the run just after it: always the same run, which changes (NotFound, Corrupt)."""
     run: runs.Run | None = None
     seq = 0
@@ -153,14 +153,14 @@ def check_workflow(workflow: object) -> None:
         )
 
 
-async def plan_variables_before(store: api.Store, run_id: str, node: str) -> JsonObject:
+async def plan_variables_before(store: api.RunLog, run_id: str, node: str) -> JsonObject:
     """Return a plan's variables as they were when `node` was last entered, or as they are now if it never was."""
     variables, _ = await plan_state_before(store, run_id, node)
     return {name: plan_scheduler.value(await stored_values.load(store, value)) for name, value in variables.items()}
 
 
 async def plan_state_before(
-    store: api.Store, run_id: str, node: str
+    store: api.RunLog, run_id: str, node: str
 ) -> tuple[dict[str, Stored], dict[str, commands.Kept]]:
     """Return a plan's variables and finished steps as they were when `node` was last entered, or as they are now."""
     visit = 0

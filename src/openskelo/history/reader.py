@@ -36,8 +36,7 @@ async def reading(project: Project) -> AsyncGenerator[HistoryReader]:
 
     Raises NotFound when nothing was ever run there.
     """
-    if not factory.has_store(project):
-        raise errors.NotFound(f"no runs are kept in {project.data_dir}", code="RUN_NOT_FOUND")
+    factory.require_store(project)
     store = factory.open_store(project, read_only=True)
     try:
         yield HistoryReader(project, store)

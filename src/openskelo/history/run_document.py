@@ -108,7 +108,7 @@ class RunDocument(TypedDict):
     pauseReason: NotRequired[str]
 
 
-async def show(blobs: api.Blobs, run: Run, at: int) -> JsonObject:
+async def show(blobs: api.BlobReader, run: Run, at: int) -> JsonObject:
     """Return the run's document. `at` is the time up to which a run that is busy has used wall time."""
     document: dict[str, Json] = {
         "runId": run.id,
@@ -143,7 +143,7 @@ def _budget(run: Run, at: int) -> JsonObject:
     return {**budget, "costUsd": {**cast("JsonObject", budget["costUsd"]), "unknown": True}}
 
 
-async def approval_document(blobs: api.Blobs, run: Run, approval: OpenApproval) -> JsonObject:
+async def approval_document(blobs: api.BlobReader, run: Run, approval: OpenApproval) -> JsonObject:
     """Return an open approval, with everything about the work that an answer would allow."""
     work = await approval_context.load(blobs, run, approval)
     document = await question(blobs, listing.approval_document(run, approval))
@@ -152,7 +152,7 @@ async def approval_document(blobs: api.Blobs, run: Run, approval: OpenApproval) 
     return {**document, "work": work}
 
 
-async def question(blobs: api.Blobs, document: JsonObject) -> JsonObject:
+async def question(blobs: api.BlobReader, document: JsonObject) -> JsonObject:
     """Return an open approval with what a plan or an agent's call shows, loaded if the listing only names its blob."""
     stored_args = cast("JsonObject", document["tool"]).get("stored")
     if document["kind"] not in ("ask_human", calls.CALL) or stored_args is None:
@@ -160,7 +160,7 @@ async def question(blobs: api.Blobs, document: JsonObject) -> JsonObject:
     return {**document, "args": await stored_values.load(blobs, cast("JsonObject", stored_args))}
 
 
-async def outputs(blobs: api.Blobs, run: Run) -> dict[str, Json]:
+async def outputs(blobs: api.BlobReader, run: Run) -> dict[str, Json]:
     """Return the workflow's outputs, as far as their nodes are done; those of a plan are known at its end."""
     if run.plan_state is not None:
         if not run.ended:
@@ -180,7 +180,7 @@ async def outputs(blobs: api.Blobs, run: Run) -> dict[str, Json]:
     return values
 
 
-async def _nodes(blobs: api.Blobs, run: Run) -> JsonObject:
+async def _nodes(blobs: api.BlobReader, run: Run) -> JsonObject:
     """Return the documents of all nodes."""
     waiting = {approval.node for approval in run.approvals.values()}
     due = run_status.retry_times(run) if run.timers else {}

@@ -8,7 +8,7 @@ flight.
 
 What the run owes at this moment (attempts to start, nodes to resolve, approvals to answer, timers to fire) stands in
 sets that `apply` keeps up to date, so that `follow` and the driver never search. Two kinds of workflow need state of
-their own: a plan has a `PlanState`, a live graph a `GraphState`. `flows` reads and writes these.
+their own: a plan has a `PlanState`, a live graph a `GraphState`. Their schedulers in `flows` create and change these.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Literal
 from openskelo.kernel import definition
 from openskelo.kernel.events import Ending
 from openskelo.kernel.json import Json, JsonObject, Stored
-from openskelo.structs import field, frozen_data, mutable_data, replace
+from openskelo.structs import field, frozen_data, mutable_data
 
 SlotState = Literal["ready", "running", "waiting", "asking", "done"]
 NodeStatus = Literal["waiting", "ready", "resolving", "active", "asking", "done"]
@@ -304,9 +304,9 @@ class Run:
     workflow: definition.Workflow
     dependencies: definition.Dependencies
     nodes: dict[str, NodeState]
-    #: 0 when the run has nothing left to do. It counts the nodes that are not done, or is 1 while a plan or a live
-    #: graph goes on.
-    unfinished: int
+    #: 0 when the run has nothing left to do: the number of nodes that are not done, or 1 while the run goes on. The
+    #: scheduler says which.
+    unfinished: int = 1
     has_limits: bool = False
     created: bool = False
     created_at: int = 0
@@ -358,9 +358,10 @@ class Run:
 
 
 def new(run_id: str, workflow: definition.Workflow, dependencies: definition.Dependencies | None = None) -> Run:
-    """Return a run without events; a caller that has the workflow's `dependencies` can pass it."""
-    if workflow.kind == "graph":  # its nodes change: the run gets a copy
-        workflow, dependencies = replace(workflow, nodes=dict(workflow.nodes)), None
+    """Return a run without events; a caller that has the workflow's `dependencies` can pass it.
+
+    What only one kind of workflow needs is created by the scheduler, when it applies `run.created`.
+    """
     dependencies = dependencies or definition.build_dependencies(workflow)
     nodes = {key: NodeState(key, len(sources)) for key, sources in dependencies.sources.items()}
     return Run(
@@ -368,10 +369,7 @@ def new(run_id: str, workflow: definition.Workflow, dependencies: definition.Dep
         workflow=workflow,
         dependencies=dependencies,
         nodes=nodes,
-        unfinished=len(nodes) if workflow.kind == "blocks" else 1,
         has_limits=workflow.limits != _UNLIMITED,
-        plan_state=PlanState() if workflow.kind == "plan" else None,
-        graph_state=GraphState() if workflow.kind == "graph" else None,
     )
 
 

@@ -58,7 +58,9 @@ def create(
     data_dir = engine.project.data_dir
     server = rest.ServerContext(
         engine=engine,
-        store=store,
+        runs=store,
+        approvals=store,
+        notes=store,
         settings=settings,
         sessions=sessions.Sessions(data_dir, settings.tokens),
         views=views.Views(store),
@@ -123,8 +125,8 @@ def _lifespan(
         run_supervisor = engine.supervisor()
         await server.idempotency.delete_old()
         async with (
-            traces.tracing(engine.project, server.store, os.environ),
-            webhooks.delivering(engine.project, server.store) as webhook_sender,
+            traces.tracing(engine.project, engine.history.store, os.environ),
+            webhooks.delivering(engine.project, engine.history.store) as webhook_sender,
             counters.counting(),
             server.sweeper.running(),
         ):

@@ -21,6 +21,7 @@ from fastapi import Response
 from fastapi.responses import StreamingResponse
 
 from openskelo import clock, errors
+from openskelo.history import prune
 from openskelo.kernel.json import JsonObject
 from openskelo.server import problems
 from openskelo.stores import api, blobs
@@ -48,7 +49,7 @@ class Span:
 class ArtifactContents:
     """Responds with the bytes of artifacts, after checking them against their hash."""
 
-    def __init__(self, store: api.Store, data_dir: Path) -> None:
+    def __init__(self, store: api.BlobReader, data_dir: Path) -> None:
         self._store = store
         self._folder = (data_dir / "blobs").resolve()
         self._checked: dict[str, tuple[int, int, int]] = {}  # files whose hash was checked, by version
@@ -171,7 +172,7 @@ _LOG = logging.getLogger("openskelo.server.blobs")
 
 
 class Sweeper:
-    """Deletes the blobs that deleted runs leave behind, in the background. Belongs to one event loop.
+    """Deletes runs and, in the background, the blobs that they leave behind. Belongs to one event loop.
 
     A sweep reads the whole log, so one sweep serves all runs that were deleted within a second. Which runs still need
     one is stored, so that the next server goes on after a crash.
@@ -180,6 +181,11 @@ class Sweeper:
     def __init__(self, store: api.Store) -> None:
         self._store = store
         self._wake = asyncio.Event()
+
+    async def delete_run(self, run_id: str, data_dir: Path) -> None:
+        """Delete a run that has ended, with its record (NotFound, Refused, Busy)."""
+        await prune.delete_run(self._store, run_id, data_dir)
+        await self.schedule(run_id)
 
     async def schedule(self, run_id: str) -> None:
         """Store that a run was deleted and its blobs need a sweep."""

@@ -151,7 +151,9 @@ class ServerContext:
     """The parts of one server."""
 
     engine: engine_api.Engine
-    store: api.Store
+    runs: api.Listings
+    approvals: api.Approvals
+    notes: api.Notes
     settings: server_settings.Settings
     sessions: sessions.Sessions
     views: views.Views

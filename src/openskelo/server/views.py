@@ -19,6 +19,7 @@ from openskelo.executors import stored_values
 from openskelo.executors.inputs import node_inputs
 from openskelo.history import loading, run_document
 from openskelo.kernel import calls
+from openskelo.kernel import run as runs
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.record import envelope
 from openskelo.server.stream import run_tracks
@@ -41,7 +42,7 @@ class Page:
 class Views:
     """Reads runs from the log, and keeps a limited number of projections in memory."""
 
-    def __init__(self, store: api.Store) -> None:
+    def __init__(self, store: run_tracks.Store) -> None:
         self._store = store
         self._tracks = run_tracks.RunTracks(store, run_tracks.projections_of(store), run_tracks.MAX_RUNS)
         self._readers: OrderedDict[tuple[str, int], run_tracks.RunTrack] = OrderedDict()
@@ -50,10 +51,27 @@ class Views:
         """Return the run's document as it is now. Raise NotFound."""
         return (await self._tracks.at_head(run_id)).document()
 
+    async def load(self, run_id: str) -> runs.Run:
+        """Return the run's state at the end of its log; other tasks run meanwhile. Raise NotFound."""
+        return (await loading.load(self._store, run_id, patient=True)).run
+
+    async def outputs(self, run_id: str) -> JsonObject:
+        """Return the outputs of the run so far. Raise NotFound."""
+        return await run_document.outputs(self._store, await self.load(run_id))
+
+    async def whole_approval(self, row: api.ApprovalRow) -> JsonObject:
+        """Return an open approval as the contract shows it; a call of an agent with its arguments, also large ones."""
+        tool = cast("JsonObject", row.document["tool"])
+        stored_args = cast("Stored | None", tool.get("stored"))
+        if row.document["kind"] != calls.CALL or stored_args is None:
+            return approval_document(row)
+        args = await stored_values.load(self._store, stored_args)
+        return approval_document(row, {"id": tool["id"], "name": tool["name"], "args": args})
+
     async def run_with_values(self, run_id: str) -> bytes:
         """Return the run's document with its inputs and outputs, encoded. Raise NotFound."""
         track = await self._tracks.at_head(run_id)
-        run = (await loading.load(self._store, run_id, patient=True)).run
+        run = await self.load(run_id)
         values: dict[str, Json] = {
             "inputs": await stored_values.load(self._store, run.inputs),
             "outputs": await run_document.outputs(self._store, run),
@@ -63,7 +81,7 @@ class Views:
     async def node(self, run_id: str, node_id: str) -> JsonObject:
         """Return a node with its inputs and outputs, as far as there are any. Raise NotFound."""
         document = await self._find_node(run_id, node_id)
-        run = (await loading.load(self._store, run_id, patient=True)).run
+        run = await self.load(run_id)
         key = cast("str", document["key"])
         state = run.nodes[key]
         values: dict[str, Json] = {}
@@ -76,7 +94,7 @@ class Views:
     async def items(self, run_id: str, node_id: str, after: int, limit: int) -> list[JsonObject]:
         """Return items of a foreach, starting after the index `after`. Raise NotFound."""
         document = await self._find_node(run_id, node_id)
-        run = (await loading.load(self._store, run_id, patient=True)).run
+        run = await self.load(run_id)
         node = run.nodes[cast("str", document["key"])]
         if node.items is None:
             return []
@@ -125,7 +143,7 @@ class Views:
 
     async def resolve_node_key(self, run_id: str, node: str) -> str:
         """Return the key of a node that a client names by its id or its key."""
-        run = (await loading.load(self._store, run_id, patient=True)).run
+        run = await self.load(run_id)
         return next((key for key in run.workflow.nodes if wire_ids.node(run_id, key) == node), node)
 
     def forget(self, run_id: str) -> None:
@@ -198,16 +216,6 @@ def _events_about(encoded: bytes, node_id: str) -> list[JsonObject]:
     if node_id.encode() not in encoded:
         return []
     return [event for event in cast("list[JsonObject]", orjson.loads(encoded)) if event.get("nodeId") == node_id]
-
-
-async def whole_approval(blobs: api.Blobs, row: api.ApprovalRow) -> JsonObject:
-    """Return an open approval as the contract shows it; a call of an agent with its arguments, also large ones."""
-    tool = cast("JsonObject", row.document["tool"])
-    stored_args = cast("Stored | None", tool.get("stored"))
-    if row.document["kind"] != calls.CALL or stored_args is None:
-        return approval_document(row)
-    args = await stored_values.load(blobs, stored_args)
-    return approval_document(row, {"id": tool["id"], "name": tool["name"], "args": args})
 
 
 def approval_document(row: api.ApprovalRow, loaded_tool: JsonObject | None = None) -> JsonObject:

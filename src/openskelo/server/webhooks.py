@@ -2,7 +2,7 @@
 
     feed of the log ──> delivery queue (on disk) ──> POST to the receiver ──> deleted, or tried again later
 
-    async with webhooks.delivering(engine.project, engine.history.store): ...
+    async with webhooks.delivering(engine.project, store): ...
 
 A delivery is sent at least once, with the same id each time, and not always in order. One process of a data dir sends
 at a time, and the others stand by. Runs never wait for deliveries; what happens while no server runs is sent by the
@@ -17,7 +17,7 @@ import functools
 import logging
 import random
 from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import cast
+from typing import Protocol, cast
 
 import orjson
 
@@ -33,6 +33,10 @@ _LOG = logging.getLogger("openskelo.server.webhooks")
 _READER = "webhooks"
 _CHUNK = 256
 _STATUS_GONE = 410
+
+
+class _Store(api.EventLog, api.Listings, Protocol):
+    """The part of a store that deliveries need."""
 
 
 @frozen
@@ -54,7 +58,7 @@ class Pace:
 
 
 @contextlib.asynccontextmanager
-async def delivering(project: Project, store: api.Store, pace: Pace | None = None) -> AsyncGenerator[Sender | None]:
+async def delivering(project: Project, store: _Store, pace: Pace | None = None) -> AsyncGenerator[Sender | None]:
     """Send the project's webhook deliveries while this is open; does nothing if the project has no webhooks."""
     if not project.webhooks:
         yield None
@@ -72,7 +76,7 @@ async def delivering(project: Project, store: api.Store, pace: Pace | None = Non
 class Sender:
     """Queues facts and sends them, while this process holds the sender lock of the data dir."""
 
-    def __init__(self, project: Project, store: api.Store, pace: Pace, now: Callable[[], int] = clock.wall_ms) -> None:
+    def __init__(self, project: Project, store: _Store, pace: Pace, now: Callable[[], int] = clock.wall_ms) -> None:
         self._project = project
         self._store = store
         self._pace = pace

@@ -313,6 +313,10 @@ class BlobReader(Protocol):
         ...
 
 
+class RunLog(EventLog, BlobReader, Protocol):
+    """The log with the values that its lines name: what it takes to bring a run back."""
+
+
 class BlobWriter(Protocol):
     """Writes large values."""
 

@@ -7,6 +7,10 @@ a caller that brings its own store, such as a test with the one in memory, does 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from openskelo import errors
 from openskelo.project import Project
 from openskelo.stores import api
 
@@ -30,3 +34,16 @@ def has_store(project: Project) -> bool:
     from openskelo.stores.sqlite import data_dir as sqlite_data_dir  # noqa: PLC0415  see above
 
     return sqlite_data_dir.exists(project.data_dir)
+
+
+def require_store(project: Project, hint: Callable[[], str | None] = lambda: None) -> None:
+    """Raise NotFound if the project's data dir holds no store: nothing was ever run there."""
+    if not has_store(project):
+        raise errors.NotFound(f"no runs are kept in {project.data_dir}", code="RUN_NOT_FOUND", hint=hint())
+
+
+def find_damaged(project: Project) -> Sequence[Path]:
+    """Return the files of the store that were damaged, and kept under another name when it was opened."""
+    from openskelo.stores.sqlite import damaged_wal  # noqa: PLC0415  see above
+
+    return damaged_wal.find_kept(project.data_dir)

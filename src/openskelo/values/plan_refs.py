@@ -89,6 +89,11 @@ def needs_literal(value: Json) -> bool:
             return False
 
 
+def as_written(arg: Json) -> Json:
+    """Return the argument without the `$literal` that may be around it."""
+    return arg[LITERAL] if isinstance(arg, Mapping) and LITERAL in arg else arg
+
+
 def find(op: str, args: JsonObject) -> Iterator[tuple[Path, Ref]]:
     """Yield every ref in the arguments of a step, with its path in them."""
     return _find(args, (), FREE.get(op, _NONE))

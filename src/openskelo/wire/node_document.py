@@ -21,6 +21,8 @@ from openskelo.wire import run_status, wire_ids
 
 #: A handoff mentions at most this many artifacts of a visit, the newest ones.
 MAX_ARTIFACTS = 50
+#: The providers that the contract names (`wire.models.node.Provider`).
+CONTRACT_PROVIDERS = ("codex", "claude", "gemini", "custom")
 _MAX_SUMMARY_CHARACTERS = 200
 _ATTEMPT_EVENTS = (
     events.AttemptStarted,
@@ -281,8 +283,9 @@ def _agent(node: definition.Node) -> JsonObject:
 
 
 def _provider(node: definition.Node) -> str:
-    """Return the provider of a node's agent, empty if it has none."""
-    return str(_agent(node).get("provider", ""))
+    """Return the provider of a node's agent, empty if it has none; `custom` for one that the contract does not name."""
+    provider = str(_agent(node).get("provider", ""))
+    return provider if provider in ("", *CONTRACT_PROVIDERS) else "custom"
 
 
 def _permissions(run: Run, node: definition.Node) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any, get_args
 
 import orjson
 import pytest
@@ -14,8 +15,9 @@ from openskelo import errors
 from openskelo.kernel.json import Json
 from openskelo.record import receipts
 from openskelo.server.stream import messages, partial_text
+from openskelo.wire import projection
 from openskelo.wire.models import approval, events, node, run, schemas
-from tests.kernel.stage import RUN
+from tests.kernel.stage import RUN, Stage, flow, work
 from tests.wire import wired
 from tests.wire.test_projection import flat, told
 
@@ -106,3 +108,13 @@ def test_receipts_keep_to_their_schema(tmp_path: Path) -> None:
     found = receipts.collect(asyncio.run(recorded()))
     assert len(found) == 1
     assert wired.faults("receipt", found[0]) == []
+
+
+@pytest.mark.parametrize(("provider", "seen"), [(name, name) for name in get_args(node.Provider)] + [("new", "custom")])
+def test_a_node_has_a_provider_of_the_contract(provider: str, seen: str) -> None:
+    stage = Stage(flow(work("a", mode="agent", config={"pinned": {"agent": {"provider": provider}}})))
+    stage.create()
+    view = projection.Projection(RUN, stage.workflow)
+    view.apply(1, stage.log[0])
+    nodes: Any = view.snapshot()["nodes"]
+    assert [document["provider"] for document in nodes.values()] == [seen]

@@ -323,3 +323,19 @@ def test_a_small_token_budget_is_enough_for_a_small_prompt_and_explained_as_it_i
         "BUDGET_TOO_SMALL",
         f"no path fits into max_tokens = {needed - 1}: at best {needed}, at worst {needed} tokens",
     )
+
+
+def test_a_stop_text_and_an_approver_that_look_like_refs_are_text(tmp_path: Path) -> None:
+    text = (
+        "plan_id: p\nsteps:\n"
+        "  - {id: ask, op: route_expert, args: {expert_id: slm_code_v1, prompt: hi, stop: ['var:x']}, save_as: a}\n"
+        "  - {id: who, op: ask_human, args: {request: {kind: clarify, message: '?'}, approvers: ['input:nora']}}\n"
+        "  - {id: end, op: emit, args: {result_ref: 'var:a'}}\n"
+    )
+    workflow = _loaded(text, tmp_path, "plan.yaml")
+    approval = workflow.nodes["who"].approval
+    assert workflow.nodes["ask"].config["stop"] == ["var:x"]
+    assert approval is not None
+    assert approval.approvers == ("input:nora",)
+    (found,) = seed.check(text.replace("slm_code_v1", "'var:a'"), tmp_path, name="plan.yaml")
+    assert (found.code, found.message) == ("EXPERT_UNKNOWN", "there is no expert 'var:a'")

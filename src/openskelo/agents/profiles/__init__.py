@@ -73,9 +73,7 @@ class Profile:
 
     name: str
     doc: str
-    #: The name of the npm package.
-    package: str = ""
-    #: The command in the package.
+    #: Its command.
     program: str = ""
     #: The arguments of the command.
     arguments: tuple[str, ...] = ()

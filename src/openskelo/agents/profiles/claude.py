@@ -66,7 +66,6 @@ PROFILE = profiles.Profile(
     name="claude",
     doc="Claude Code of Anthropic",
     vendor="anthropic",
-    package="@agentclientprotocol/claude-agent-acp",
     program="claude-agent-acp",
     environment=_environment,
     home_files=_home_files,

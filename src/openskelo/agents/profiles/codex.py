@@ -50,7 +50,6 @@ PROFILE = profiles.Profile(
     doc="Codex of OpenAI",
     vendor="openai",
     default_model=_DEFAULT_MODEL,
-    package="@agentclientprotocol/codex-acp",
     program="codex-acp",
     environment=_environment,
     home_files=_home_files,

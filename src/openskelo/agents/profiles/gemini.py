@@ -52,7 +52,6 @@ def _arguments(call: acp_client.ToolCall) -> Json:
 PROFILE = profiles.Profile(
     name="gemini",
     doc="Gemini CLI of Google",
-    package="@google/gemini-cli",
     program="gemini",
     arguments=("--acp", "-m", _DEFAULT_MODEL),
     environment=_environment,

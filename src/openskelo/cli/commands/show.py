@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     return asyncio.run(_show(args, project_context.with_runs(project_context.from_args(args))))
 
 
-async def _with_calls(log: api.Store, document: JsonObject) -> JsonObject:
+async def _with_calls(log: api.RunLog, document: JsonObject) -> JsonObject:
     """Return a run's document with the number of calls of each agent; those in pruned events do not count."""
     nodes = {key: json_fields.as_object(node) for key, node in json_fields.object_at(document, "nodes").items()}
     if not any(definition.work_kind(node.get("mode")).makes_calls for node in nodes.values()):

@@ -75,7 +75,7 @@ def _outputs(node: definition.Node) -> JsonObject:
     return composition.object_of({port.name: port.schema for port in node.outputs}, {"required": required})
 
 
-async def load(blobs: api.Blobs, run: Run, approval: OpenApproval) -> JsonObject | None:
+async def load(blobs: api.BlobReader, run: Run, approval: OpenApproval) -> JsonObject | None:
     """Return what `describe` returns, with the `inputs` of the work and its `item`, or all `items`, of a foreach.
 
     The templates in `config` are rendered, as far as their values are known: a person sees what is, or was, sent.
@@ -113,7 +113,7 @@ def _rendered_config(node: definition.Node, about: JsonObject) -> JsonObject:
     }
 
 
-async def _inputs(blobs: api.Blobs, run: Run, approval: OpenApproval) -> Json:
+async def _inputs(blobs: api.BlobReader, run: Run, approval: OpenApproval) -> Json:
     """Return the inputs: before the work starts, what the approval is bound to; afterwards what it was given."""
     if approval.kind == "uncertain":
         return await node_inputs.inputs(blobs, run, run.workflow.nodes[approval.node])

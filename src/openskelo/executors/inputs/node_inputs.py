@@ -36,7 +36,7 @@ def is_store_trouble(error: errors.OpenSkeloError) -> bool:
     return isinstance(error, errors.StoreError) and not isinstance(error, errors.Corrupt)
 
 
-async def outputs(blobs: api.Blobs, run: Run, key: str) -> JsonObject:
+async def outputs(blobs: api.BlobReader, run: Run, key: str) -> JsonObject:
     """Return the outputs of a finished node, empty if it has none.
 
     Those of a foreach are lists in the order of its items, with null where an item has failed or not given the output.
@@ -57,7 +57,7 @@ async def outputs(blobs: api.Blobs, run: Run, key: str) -> JsonObject:
     return values
 
 
-async def bound(blobs: api.Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
+async def bound(blobs: api.BlobReader, run: Run, node: definition.Node) -> dict[str, Json]:
     """Return the inputs of a node by its bindings and defaults, before any transform; a port may have no value."""
     sources: dict[str, JsonObject] = {}
     values: dict[str, Json] = {}
@@ -75,14 +75,14 @@ async def bound(blobs: api.Blobs, run: Run, node: definition.Node) -> dict[str, 
     return values
 
 
-async def _source(blobs: api.Blobs, run: Run, key: str) -> JsonObject:
+async def _source(blobs: api.BlobReader, run: Run, key: str) -> JsonObject:
     """Return the outputs of a node, or the inputs of the run if `key` is empty."""
     if key:
         return await outputs(blobs, run, key)
     return cast("JsonObject", await stored_values.load(blobs, run.inputs))
 
 
-async def inputs(blobs: api.Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
+async def inputs(blobs: api.BlobReader, run: Run, node: definition.Node) -> dict[str, Json]:
     """Return the inputs of a node in its current visit: transforms, edits of a person and changes of a fork applied."""
     if node.step is not None:
         return await step_arguments(blobs, run, node)
@@ -105,7 +105,7 @@ def fork_changes(run: Run, key: str) -> JsonObject:
     return cast("JsonObject", run.parent.get("set") or {})
 
 
-async def run_inputs(blobs: api.Blobs, run: Run, node: definition.Node) -> JsonObject:
+async def run_inputs(blobs: api.BlobReader, run: Run, node: definition.Node) -> JsonObject:
     """Return what the expressions of a node see as `run.inputs`: the inputs of the file that the node is written in."""
     if node.inside:
         return await outputs(blobs, run, node.inside)
@@ -133,7 +133,7 @@ class Visits:
             self._budget_claims = budget_claims.BudgetClaims(run)
         return self._budget_claims
 
-    async def load(self, blobs: api.Blobs, run: Run, node: definition.Node) -> running_attempt.VisitInputs:
+    async def load(self, blobs: api.BlobReader, run: Run, node: definition.Node) -> running_attempt.VisitInputs:
         """Return the shared inputs of the current visit, which are loaded once.
 
         Items that start together wait for one task, and so go on together: their reports share a commit.
@@ -151,7 +151,7 @@ class Visits:
         return await asyncio.shield(loading)
 
 
-async def _load_visit(blobs: api.Blobs, run: Run, node: definition.Node) -> running_attempt.VisitInputs:
+async def _load_visit(blobs: api.BlobReader, run: Run, node: definition.Node) -> running_attempt.VisitInputs:
     state = run.nodes[node.key]
     items = cast("list[Json]", await stored_values.load(blobs, state.items))
     name = "" if node.foreach is None else node.foreach.name
@@ -166,7 +166,9 @@ def _has_failed(loading: asyncio.Task[running_attempt.VisitInputs]) -> bool:
     return loading.done() and (loading.cancelled() or loading.exception() is not None)
 
 
-async def make_request(blobs: api.Blobs, run: Run, attempt: Attempt, visits: Visits) -> running_attempt.AttemptRequest:
+async def make_request(
+    blobs: api.BlobReader, run: Run, attempt: Attempt, visits: Visits
+) -> running_attempt.AttemptRequest:
     """Return the request of one attempt, with all values loaded."""
     workflow = run.workflow
     node = workflow.nodes[attempt.node]
@@ -207,7 +209,7 @@ async def make_request(blobs: api.Blobs, run: Run, attempt: Attempt, visits: Vis
 
 
 async def _request_run_inputs(
-    blobs: api.Blobs, run: Run, node: definition.Node, visit: running_attempt.VisitInputs | None
+    blobs: api.BlobReader, run: Run, node: definition.Node, visit: running_attempt.VisitInputs | None
 ) -> JsonObject:
     """Return `run.inputs` as the node sees them; large ones only for work whose expressions may name them."""
     if "value" in run.inputs and not node.inside:
@@ -227,7 +229,7 @@ def _uses_run_inputs(node: definition.Node) -> bool:
 # The inputs of a turn in a live graph: the messages of its inbox in order and, for a model, the earlier turns.
 
 
-async def turn_inputs(blobs: api.Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
+async def turn_inputs(blobs: api.BlobReader, run: Run, node: definition.Node) -> dict[str, Json]:
     """Return the inputs of the node's turn; what a person has edited replaces what came in."""
     graph = cast("GraphState", run.graph_state)
     inbox = graph.inboxes[node.key]
@@ -240,14 +242,16 @@ async def turn_inputs(blobs: api.Blobs, run: Run, node: definition.Node) -> dict
     return values
 
 
-async def _past_turn(blobs: api.Blobs, run: Run, graph: GraphState, turn: PastTurn) -> JsonObject:
+async def _past_turn(blobs: api.BlobReader, run: Run, graph: GraphState, turn: PastTurn) -> JsonObject:
     return {
         **await _entries(blobs, run, graph, turn.messages),
         "outputs": await stored_values.load(blobs, turn.outputs),
     }
 
 
-async def _entries(blobs: api.Blobs, run: Run, graph: GraphState, inbox: Iterable[InboxMessage]) -> dict[str, Json]:
+async def _entries(
+    blobs: api.BlobReader, run: Run, graph: GraphState, inbox: Iterable[InboxMessage]
+) -> dict[str, Json]:
     messages: list[Json] = []
     handoffs: list[Json] = []
     for position, message in enumerate(inbox):
@@ -272,7 +276,7 @@ async def _entries(blobs: api.Blobs, run: Run, graph: GraphState, inbox: Iterabl
 # The arguments of a plan's step, with values in place of refs; and the outputs of a plan.
 
 
-async def step_arguments(blobs: api.Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
+async def step_arguments(blobs: api.BlobReader, run: Run, node: definition.Node) -> dict[str, Json]:
     """Return the arguments of the step in its current visit; raise AttemptFailed REF_UNSET if a ref has no value."""
     new_arguments = run.nodes[node.key].inputs
     if new_arguments is not None:
@@ -286,7 +290,7 @@ async def step_arguments(blobs: api.Blobs, run: Run, node: definition.Node) -> d
             await values.load(blobs, missing)
 
 
-async def plan_outputs(blobs: api.Blobs, run: Run) -> dict[str, Json]:
+async def plan_outputs(blobs: api.BlobReader, run: Run) -> dict[str, Json]:
     """Return the outputs of the run: what a step has emitted, else what the plan's `outputs` name, null if not set."""
     plan_state = cast("PlanState", run.plan_state)
     if plan_state.emitted is not None:
@@ -319,7 +323,7 @@ class _Values:
         self._plan_state = cast("PlanState", run.plan_state)
         self._loaded: dict[str, Json] = {}
 
-    async def load(self, blobs: api.Blobs, missing: _NotLoaded) -> None:
+    async def load(self, blobs: api.BlobReader, missing: _NotLoaded) -> None:
         """Load the blob that was missing."""
         self._loaded[cast("str", missing.blob["blob"])] = await stored_values.load(blobs, missing.blob)
 

@@ -147,7 +147,7 @@ def _create(run: Run, event: events.RunCreated) -> None:
     run.parent = event.parent
     run.no_cache = event.no_cache is True
     _find_nodes_to_resolve(run)
-    scheduler_of(run).start(run, event)
+    run.unfinished = scheduler_of(run).start(run, event)
 
 
 def _find_nodes_to_resolve(run: Run) -> None:

@@ -45,11 +45,12 @@ def closing(run: Run, at: int) -> events.RunEnding | None:
 # -- apply ------------------------------------------------------------------------------------------------------------
 
 
-def start(run: Run, event: events.RunCreated) -> None:
-    """Enter every node that has no source."""
+def start(run: Run, event: events.RunCreated) -> int:
+    """Enter every node that has no source; return the number of all nodes."""
     for node in run.nodes.values():
         if node.waiting == 0:
             visits.enter(run, node, event.at)
+    return len(run.nodes)
 
 
 def node_done(

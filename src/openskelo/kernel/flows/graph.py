@@ -40,6 +40,7 @@ from openskelo.kernel.run import (
     Run,
     is_busy,
 )
+from openskelo.structs import replace
 
 #: The largest live graph, and the most messages that a node may have unread.
 MAX_NODES = 1000
@@ -361,8 +362,11 @@ def closing(_run: Run, _at: int) -> events.RunEnding | None:
 # -- apply: the scheduler ---------------------------------------------------------------------------------------------
 
 
-def start(_run: Run, _event: events.RunCreated) -> None:
-    """Do nothing: a live graph starts without nodes."""
+def start(run: Run, _event: events.RunCreated) -> int:
+    """Return 1: the graph goes on until a person ends it. Its nodes will change, so the run gets its own copy."""
+    run.graph_state = GraphState()
+    run.workflow = replace(run.workflow, nodes=dict(run.workflow.nodes))
+    return 1
 
 
 def node_done(

@@ -198,17 +198,17 @@ def _exhausted_retry(run: Run) -> JsonObject | None:
 # -- apply ------------------------------------------------------------------------------------------------------------
 
 
-def start(run: Run, event: events.RunCreated) -> None:
-    """Enter the first step; that of a fork is the node it starts from, with the variables it was given."""
+def start(run: Run, event: events.RunCreated) -> int:
+    """Enter the first step; that of a fork is the node it starts from, with the variables it was given. Return 1."""
     plan = cast("definition.Plan", run.workflow.plan)
-    state = _state(run)
-    state.contexts = event.contexts
+    run.plan_state = state = PlanState(contexts=event.contexts)
     if event.variables is None:
         state.variables = {name: {"value": {UNSAVED: value}} for name, value in plan.variables.items()}
     else:
         state.variables = {name: cast("Stored", initial_value) for name, initial_value in event.variables.items()}
     first: Any = (event.parent or {}).get("node", plan.entry)
     _enter(run, first, event.at)
+    return 1
 
 
 def _enter(run: Run, key: str, at: int) -> None:

@@ -42,8 +42,12 @@ class Scheduler(Protocol):
         """
         ...
 
-    def start(self, run: Run, event: events.RunCreated, /) -> None:
-        """Enter the first nodes of a new run."""
+    def start(self, run: Run, event: events.RunCreated, /) -> int:
+        """Create the state that only this kind of run has, and enter the first nodes; return what is unfinished.
+
+        It becomes `run.unfinished`. The run ends as ok when that is 0, which only its scheduler can tell: it counts the
+        nodes down in `node_done`, or returns 1 and sets 0 at the end.
+        """
         ...
 
     def node_done(

@@ -26,7 +26,7 @@ async def list_approvals(
 ) -> Response:
     """List open approvals, oldest first."""
     await _check_cursor(context, cursor)
-    rows = await context.store.list_approvals(run_id, limit=limit + 1, after=cursor)
+    rows = await context.approvals.list_approvals(run_id, limit=limit + 1, after=cursor)
     next_cursor = rows[limit - 1].approval_id if len(rows) > limit else None
     return rest.json_response(
         {"approvals": [views.approval_document(row) for row in rows[:limit]], "nextCursor": next_cursor}
@@ -44,7 +44,7 @@ async def list_answered(
     await _check_cursor(context, cursor)
     if run_id is not None:
         return await _list_answered_of_run(context, run_id, limit, cursor)
-    closed_rows = await context.store.list_closed_approvals(limit=limit + 1, before=cursor)
+    closed_rows = await context.approvals.list_closed_approvals(limit=limit + 1, before=cursor)
     documents = await _read_answered(context.views, closed_rows[:limit])
     next_cursor = closed_rows[limit - 1][0] if len(closed_rows) > limit else None
     return rest.json_response({"answered": documents, "nextCursor": next_cursor})
@@ -53,7 +53,7 @@ async def list_answered(
 @router.get("/{approval_id}/answer", response_model=models.Answered, responses=problems.responses(404))
 async def get_answer(context: Context, approval_id: rest.ApprovalId) -> Response:
     """Return an answered approval: what was requested, and the answer."""
-    run_id = await context.store.find_approval_run(approval_id)
+    run_id = await context.approvals.find_approval_run(approval_id)
     documents = [] if run_id is None else await _read_answered(context.views, [(approval_id, run_id)])
     if not documents:
         raise errors.NotFound(
@@ -68,10 +68,10 @@ async def get_answer(context: Context, approval_id: rest.ApprovalId) -> Response
 async def get_approval(context: Context, approval_id: rest.ApprovalId) -> Response:
     """Return an open approval; a call of an agent with all of its arguments."""
     try:
-        row = await api.get_approval(context.store, approval_id)
+        row = await api.get_approval(context.approvals, approval_id)
     except errors.Refused as refusal:
         raise problems.Problem(410, refusal.code, "the approval is no longer open") from refusal
-    return rest.json_response(await views.whole_approval(context.store, row))
+    return rest.json_response(await context.views.whole_approval(row))
 
 
 @router.post(
@@ -83,7 +83,7 @@ async def resolve_approval(
     context: Context, caller: Approver, approval_id: rest.ApprovalId, body: wire.ResolveBody
 ) -> Response:
     """Answer an approval; its run goes on. Modified arguments must match the form."""
-    row = await context.store.find_approval(approval_id)
+    row = await context.approvals.find_approval(approval_id)
     if body.digest is not None and row is not None and body.digest != row.document["digest"]:
         raise errors.Refused("the answer is for a different question: the approval has changed", code="APPROVAL_DIGEST")
     resolution = body.resolution
@@ -116,7 +116,7 @@ async def _list_answered_of_run(context: Context, run_id: str, limit: int, curso
 
 async def _check_cursor(context: Context, cursor: str | None) -> None:
     """Raise a 410 if the cursor's approval was deleted: an empty page would look like the end of the list."""
-    if cursor is not None and await context.store.find_approval_run(cursor) is None:
+    if cursor is not None and await context.approvals.find_approval_run(cursor) is None:
         raise problems.cursor_gone(cursor)
 
 

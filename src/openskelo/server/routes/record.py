@@ -14,7 +14,6 @@ from fastapi.responses import FileResponse
 from starlette import background
 
 from openskelo import errors
-from openskelo.history import loading, run_document
 from openskelo.kernel.json import JsonObject
 from openskelo.server import models, output_files, problems, rest
 from openskelo.server.rest import VIEWERS, Context
@@ -53,8 +52,8 @@ async def explain_run(
     ] = 10,
 ) -> Response:
     """Return the outline of the workflow that the run has pinned, and the estimate for a run of it."""
-    run = (await loading.load(context.store, run_id, patient=True)).run
-    return rest.json_response(await workflows.explain_pinned(context.engine, run.workflow, items=items))
+    workflow = (await context.views.load(run_id)).workflow
+    return rest.json_response(await workflows.explain_pinned(context.engine, workflow, items=items))
 
 
 @router.get("/receipts", response_model=models.Receipts, responses=problems.responses(404))
@@ -93,7 +92,7 @@ async def export_run(context: Context, run_id: rest.RunId) -> Response:
 @router.get("/files", response_model=models.OutputFiles, responses=problems.responses(404))
 async def list_files(context: Context, run_id: rest.RunId) -> Response:
     """List the files that the run's outputs name, in the folders that data may write to."""
-    outputs = await _get_outputs(context, run_id)
+    outputs = await context.views.outputs(run_id)
     files = await asyncio.to_thread(output_files.find, context.engine.project, outputs)
     return rest.json_response({"files": [file.document() for file in files]})
 
@@ -109,13 +108,8 @@ async def get_file(
     path: Annotated[str, Query(min_length=1, max_length=500, description="a file as the outputs name it")],
 ) -> Response:
     """Return the bytes of a file that the run's outputs name."""
-    outputs = await _get_outputs(context, run_id)
+    outputs = await context.views.outputs(run_id)
     return await asyncio.to_thread(output_files.respond, context.engine.project, outputs, path)
-
-
-async def _get_outputs(context: Context, run_id: str) -> JsonObject:
-    run = (await loading.load(context.store, run_id, patient=True)).run
-    return await run_document.outputs(context.store, run)
 
 
 # -- comparison -------------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from openskelo import errors
-from openskelo.history import prune
 from openskelo.server import idempotency, models, problems, rest, views
 from openskelo.server.rest import OPERATORS, VIEWERS, Context, Operator
 from openskelo.server.routes import workflows
@@ -31,9 +30,9 @@ async def list_runs(
     q: Annotated[str | None, Query(max_length=200, description="a text in the run's name or id")] = None,
 ) -> Response:
     """List runs, newest first."""
-    if cursor is not None and await context.store.find_run(cursor) is None:
+    if cursor is not None and await context.runs.find_run(cursor) is None:
         raise problems.cursor_gone(cursor)
-    rows = await context.store.list_runs(limit=limit + 1, status=status, text=q or None, before=cursor)
+    rows = await context.runs.list_runs(limit=limit + 1, status=status, text=q or None, before=cursor)
     next_cursor = rows[limit - 1].run_id if len(rows) > limit else None
     return rest.json_response({"runs": [views.run_summary(row) for row in rows[:limit]], "nextCursor": next_cursor})
 
@@ -73,7 +72,7 @@ async def get_run(context: Context, run_id: rest.RunId) -> Response:
 @router.patch("/{run_id}", response_model=wire.Run, responses=problems.responses(202, 404, 409, 413, 415))
 async def change_run(context: Context, caller: Operator, run_id: rest.RunId, body: wire.RunPatch) -> Response:
     """Change the run's modes; or its `status`: pause it, resume it, or complete a live graph."""
-    await api.get_run(context.store, run_id)
+    await api.get_run(context.runs, run_id)
     changes_mode = body.mode is not None or body.global_mode is not None
     if changes_mode and body.status == "completed":  # a refusal to complete must not come after a mode was changed
         raise problems.Problem(
@@ -105,8 +104,7 @@ async def change_run(context: Context, caller: Operator, run_id: rest.RunId, bod
 )
 async def delete_run(context: Context, run_id: rest.RunId) -> Response:
     """Delete a run that has ended, with its record."""
-    await prune.delete_run(context.store, run_id, context.engine.project.data_dir)
-    await context.sweeper.schedule(run_id)
+    await context.sweeper.delete_run(run_id, context.engine.project.data_dir)
     context.views.forget(run_id)
     context.streams.forget(run_id)
     return Response(status_code=204)

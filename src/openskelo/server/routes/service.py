@@ -20,9 +20,9 @@ router = APIRouter(prefix="/api", tags=["service"], route_class=rest.StrictRoute
 async def get_health(context: Context) -> Response:
     """Check that the server answers, drives runs, and can read and write its store. Needs no token."""
     context.engine.check_driving()
-    await context.store.list_runs(limit=1)
+    await context.runs.list_runs(limit=1)
     # Changes nothing and syncs nothing, but fails where a commit would: a data dir that is gone can still be read.
-    await context.store.delete_notes(_NO_NOTES, before=0)
+    await context.notes.delete_notes(_NO_NOTES, before=0)
     return rest.json_response({"status": "ok"})
 
 

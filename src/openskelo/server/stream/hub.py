@@ -1,6 +1,6 @@
 """The hub: reads the feed of the log once for all clients, and sends each what it follows.
 
-    hub = Hub(engine.history.store, secrets=engine.project.secrets, is_running=engine.is_under_way)
+    hub = Hub(store, secrets=engine.project.secrets, is_running=engine.is_under_way)
     stop = engine.listen(hub.hear)
     async for frame in hub.frames(run_id, since): ...
 
@@ -56,7 +56,7 @@ class Hub:
 
     def __init__(
         self,
-        store: api.Store,
+        store: run_tracks.Store,
         *,
         make_projection: run_tracks.ProjectionFactory | None = None,
         secrets: Mapping[str, str] | None = None,
@@ -429,7 +429,7 @@ class _RunCatchUp:
 class _AllCatchUp:
     """The events of all runs after a position of the feed, read on tracks of the client's own."""
 
-    def __init__(self, store: api.Store, make_projection: run_tracks.ProjectionFactory, position: int) -> None:
+    def __init__(self, store: run_tracks.Store, make_projection: run_tracks.ProjectionFactory, position: int) -> None:
         self.position = position
         self.remaining = _Remaining()
         self._store = store

@@ -46,6 +46,10 @@ MAX_WORKFLOWS = 64
 _ATTEMPT_ENDED = (events.AttemptSucceeded, events.AttemptFailed, events.AttemptInterrupted, events.AttemptCancelled)
 
 
+class Store(api.RunLog, api.Listings, api.EventFiles, Protocol):
+    """The part of a store that projections need: the log, the rows of runs, and the paths of files."""
+
+
 class Projection(Protocol):
     """A run as the contract shows it; `apply` returns the wire events of one fact."""
 
@@ -168,7 +172,7 @@ class RunTracks:
     `max_runs` limits their number for readers of single runs; a reader of all runs needs every run that goes on.
     """
 
-    def __init__(self, store: api.Store, make_projection: ProjectionFactory, max_runs: int | None = None) -> None:
+    def __init__(self, store: Store, make_projection: ProjectionFactory, max_runs: int | None = None) -> None:
         self._store = store
         self._make_projection = make_projection
         self._max_runs = max_runs

@@ -1,6 +1,6 @@
 """Metrics in Prometheus' text format: counters of facts, and gauges read when the metrics are requested.
 
-    metrics = Metrics(engine.history.store, hub)
+    metrics = Metrics(store, hub)
     app.include_router(metrics.router())      # GET /metrics
     async with metrics.counting(): ...
 
@@ -30,6 +30,11 @@ from openskelo.server import webhooks
 from openskelo.stores import api
 from openskelo.structs import frozen
 
+
+class _Store(api.RunLog, api.Listings, Protocol):
+    """The part of a store that is counted: the log, and the totals of the listings."""
+
+
 # -- the models of nodes ----------------------------------------------------------------------------------------------
 
 _MAX_WORKFLOWS = 64
@@ -45,7 +50,7 @@ ModelsByNode = Mapping[str, Mapping[str, str]]
 class NodeModels:
     """Finds which model each node of a run uses, in the workflow that the run has pinned; remembers recent ones."""
 
-    def __init__(self, store: api.Store) -> None:
+    def __init__(self, store: api.RunLog) -> None:
         self._store = store
         self._by_workflow: OrderedDict[str, ModelsByNode] = OrderedDict()
         self._workflow_of_run: OrderedDict[str, str] = OrderedDict()
@@ -192,7 +197,7 @@ class Streams(Protocol):
 class Metrics:
     """Counts facts while `counting` is open. Belongs to one event loop."""
 
-    def __init__(self, store: api.Store, streams: Streams | None = None) -> None:
+    def __init__(self, store: _Store, streams: Streams | None = None) -> None:
         self._store = store
         self._streams = streams
         self._node_models = NodeModels(store)

@@ -202,7 +202,7 @@ _BATCH = 500
 
 
 @contextlib.asynccontextmanager
-async def tracing(project: Project, store: api.Store, environment: Mapping[str, str]) -> AsyncGenerator[None]:
+async def tracing(project: Project, store: api.RunLog, environment: Mapping[str, str]) -> AsyncGenerator[None]:
     """Send traces while this is open, if the environment configures it. Raise InvalidInput EXTRA_MISSING."""
     if not _is_configured(environment):
         yield
@@ -242,7 +242,7 @@ def _exporter() -> SpanExporter:
 class Tracer:
     """Follows the feed and sends the runs that have ended; retries while the collector does not accept them."""
 
-    def __init__(self, project: Project, store: api.Store, exporter: SpanExporter) -> None:
+    def __init__(self, project: Project, store: api.RunLog, exporter: SpanExporter) -> None:
         self._store = store
         self._exporter = exporter
         self._node_models = metrics.NodeModels(store)

@@ -143,9 +143,7 @@ def _config(draft: step.Draft, scope: name_check.Scope) -> JsonObject:
         return {}
     names = {"expert_id": "expert", "max_new_tokens": "max_tokens", "temperature": "temperature", "top_p": "top_p"}
     names |= {"seed": "seed", "stop": "stop", "system": "system"}
-    config: dict[str, Json] = {name: draft.args[key] for key, name in names.items() if key in draft.args}
-    if isinstance(system := config.get("system"), Mapping):
-        config["system"] = system["$literal"]
+    config: dict[str, Json] = {name: draft.written_value(key) for key, name in names.items() if key in draft.args}
     denial = name_check.denial(draft, scope)
     if denial is not None:
         config["denied"] = denial
@@ -190,7 +188,7 @@ def _stalling(draft: step.Draft) -> definition.Retry:
 def _approval(draft: step.Draft) -> definition.Approval:
     request = cast("JsonObject", draft.args["request"])
     timeout = draft.args.get("timeout_ms")
-    approvers = draft.args.get("approvers")
+    approvers = draft.written_value("approvers")
     return definition.Approval(
         # The message is plain text, but the prompt of an approval is a template: escape its braces.
         prompt=str(request["message"]).replace("{{", "\\{{"),

@@ -63,12 +63,16 @@ class Draft:
 
     def at(self, name: str) -> cursor.Cursor:
         """Return the cursor at the argument `name`."""
-        return self.written.at(name, self.args.get(name))
+        return self.written.at(name, self.written_value(name))
 
     def text(self, name: str) -> str | None:
         """Return an argument that is a text; None if it is absent or not a text."""
-        value = self.args.get(name)
+        value = self.written_value(name)
         return value if isinstance(value, str) else None
+
+    def written_value(self, name: str) -> Json:
+        """Return an argument as it is written; None if it is absent and has no default."""
+        return plan_refs.as_written(self.args.get(name))
 
 
 def read_id(entry: cursor.Cursor) -> str | None:
@@ -232,7 +236,11 @@ def _read_arg(op: definition.Op, place: cursor.Cursor, arg: ops.Arg | None, uses
         if is_plain_condition:
             return {"ok": place.value}
         return place.value
-    if kind == "free" and (name,) not in plan_refs.FREE.get(op, frozenset()) and plan_refs.needs_literal(place.value):
+    if (
+        kind in ("free", "name", "plain")
+        and (name,) not in plan_refs.FREE.get(op, frozenset())
+        and plan_refs.needs_literal(place.value)
+    ):
         return {plan_refs.LITERAL: place.value}
     if name == "output_schema":
         _check_schema(place)
