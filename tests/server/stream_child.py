@@ -10,13 +10,14 @@ from pathlib import Path
 import uvicorn
 
 from openskelo.server.stream import hub as hubs
+from openskelo.server.stream import run_tracks
 from openskelo.stores.sqlite import data_dir as stores_data_dir
 from tests.server import streaming
 
 
 async def serve(data_dir: Path, listening: socket.socket) -> None:
     """Serve until the process is killed."""
-    hub = hubs.Hub(stores_data_dir.open_store(data_dir))
+    hub = hubs.Hub(run_tracks.RunTracks(stores_data_dir.open_store(data_dir)))
     config = uvicorn.Config(streaming.app(hub), log_level="warning", lifespan="off", ws_per_message_deflate=False)
     await uvicorn.Server(config).serve(sockets=[listening])
 

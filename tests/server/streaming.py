@@ -23,7 +23,7 @@ from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import protocol
 from openskelo.server import problems
 from openskelo.server.stream import hub as hubs
-from openskelo.server.stream import routes
+from openskelo.server.stream import routes, run_tracks
 from openskelo.stores import api
 from tests.wire import patching
 
@@ -72,7 +72,7 @@ async def engine(
 @asynccontextmanager
 async def hub(over: openskelo.Engine) -> AsyncGenerator[hubs.Hub]:
     """A hub that hears what the engine's models say."""
-    made = hubs.Hub(over.store, is_running=over.is_under_way)
+    made = hubs.Hub(run_tracks.RunTracks(over.store), is_running=over.is_under_way)
     deaf = over.listen(made.hear)
     try:
         yield made

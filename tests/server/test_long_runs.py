@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from openskelo.server import views
+from openskelo.server.stream import run_tracks
 from tests.server import house
 
 #: So many attempts, each of two events.
@@ -38,7 +39,7 @@ async def _turns(doing: Coroutine[Any, Any, object]) -> int:
 def test_others_have_their_turn_while_a_long_run_is_read(
     home: house.House, client: httpx.Client, long_run: str
 ) -> None:
-    shown = views.Views(home.engine.store)
+    shown = views.Views(run_tracks.RunTracks(home.engine.store))
     (node,) = client.get(f"/api/runs/{long_run}").json()["nodes"]
     found = {
         name: home.run(_turns(doing))

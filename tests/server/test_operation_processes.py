@@ -49,7 +49,7 @@ def test_what_a_terminal_does_is_told_and_counted_by_the_server(root: Path, monk
             left = json.loads(skelo(root, "run", "asking.yaml", "--json").stdout)
             assert to.wait(1)[0].document["type"] == "approval.requested"
             found = numbers(client)
-            assert found['openskelo_runs{status="paused",ending=""}'] == 1
+            assert found['openskelo_runs{ending="",status="paused"}'] == 1
             assert found['openskelo_webhook_deliveries{hook="http://127.0.0.1",state="dead"}'] == 0
             assert stop(process, signal.SIGKILL) == -9
         answered = skelo(root, "approve", left["approvals"][0]["id"], "--json")  # while no server runs

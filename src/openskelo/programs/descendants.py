@@ -1,6 +1,8 @@
 """Ends the processes that a program has started and that have left its group (`setsid`, a daemon).
 
 Linux only, where `/proc` shows the parent of each process. Elsewhere only the group of a program is ended.
+
+Why not psutil: `docs/adr/0015-coding-agents.md`.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from openskelo.server import blobs, idempotency, middleware, pages, problems, re
 from openskelo.server import settings as server_settings
 from openskelo.server.auth import guard, sessions
 from openskelo.server.routes import approvals, graph, record, runs, service, workflows
-from openskelo.server.stream import hub
+from openskelo.server.stream import hub, run_tracks
 from openskelo.server.stream import routes as stream_routes
 from openskelo.server.telemetry import metrics, traces
 
@@ -56,6 +56,7 @@ def create(
     traces.check(os.environ)
     store = engine.history.store
     data_dir = engine.project.data_dir
+    tracks = run_tracks.RunTracks(store)
     server = rest.ServerContext(
         engine=engine,
         runs=store,
@@ -63,10 +64,10 @@ def create(
         notes=store,
         settings=settings,
         sessions=sessions.Sessions(data_dir, settings.tokens),
-        views=views.Views(store),
+        views=views.Views(tracks),
         idempotency=idempotency.Idempotency(store, data_dir),
         artifacts=blobs.ArtifactContents(store, data_dir),
-        streams=hub.Hub(store, secrets=engine.project.secrets, is_running=engine.is_under_way),
+        streams=hub.Hub(tracks, secrets=engine.project.secrets, is_running=engine.is_under_way),
         sweeper=blobs.Sweeper(store),
     )
     counters = metrics.Metrics(store, server.streams)

@@ -2,7 +2,8 @@
 
 Bytes come from a file of the data dir or from the store, whole or as a range. Nothing that a client sends becomes part
 of a path: an artifact is found by its id, its bytes by their hash, and a file is opened only if its real path is in the
-folder of blobs.
+folder of blobs. The range is our own because the file response of Starlette follows a link that takes the place of the
+file after the check, answers up to 100 ranges at once, and has no answer for bytes that are in the store.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Views: runs as the contract shows them, for single requests: snapshots, pages of events, and values.
 
-They are read from the log. The projections of recently read runs stay in memory, so that the next request folds only
-what is new.
+They are read from the log. The projections of recently read runs stay in memory (`stream.run_tracks`), so that the next
+request folds only what is new.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Page:
 
 
 class Views:
-    """Reads runs from the log, and keeps a limited number of projections in memory."""
+    """Reads runs from the log, on tracks that streams share."""
 
-    def __init__(self, store: run_tracks.Store) -> None:
-        self._store = store
-        self._tracks = run_tracks.RunTracks(store, run_tracks.projections_of(store), run_tracks.MAX_RUNS)
+    def __init__(self, tracks: run_tracks.RunTracks) -> None:
+        self._store = tracks.store
+        self._tracks = tracks
         self._readers: OrderedDict[tuple[str, int], run_tracks.RunTrack] = OrderedDict()
 
     async def snapshot(self, run_id: str) -> JsonObject:
@@ -145,10 +145,6 @@ class Views:
         """Return the key of a node that a client names by its id or its key."""
         run = await self.load(run_id)
         return next((key for key in run.workflow.nodes if wire_ids.node(run_id, key) == node), node)
-
-    def forget(self, run_id: str) -> None:
-        """Drop what is in memory of a deleted run."""
-        self._tracks.forget(run_id)
 
     # -- events -------------------------------------------------------------------------------------------------------
 

@@ -204,7 +204,7 @@ def test_runs_that_nobody_watches_make_room(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_of_runs_that_have_ended_and_were_left_by_all_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_tracks, "MAX_RUNS", 2)
+    monkeypatch.setattr(run_tracks, "MAX_ENDED_RUNS", 2)
 
     async def story() -> None:
         async with streaming.engine(Path(), store=memory.MemoryStore()) as engine, streaming.hub(engine) as hub:

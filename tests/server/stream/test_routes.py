@@ -19,7 +19,7 @@ from hypothesis import strategies
 import openskelo
 from openskelo.kernel.json import JsonObject
 from openskelo.server.stream import hub as hubs
-from openskelo.server.stream import routes, topic
+from openskelo.server.stream import routes, run_tracks, topic
 from openskelo.stores import memory
 from openskelo.stores.sqlite import data_dir
 from tests.engine.stage import play
@@ -200,7 +200,7 @@ def test_what_another_process_does_is_told_within_a_moment(tmp_path: Path) -> No
     async def story() -> None:
         async with streaming.engine(tmp_path) as engine:
             other = data_dir.open_store(tmp_path / ".skelo")
-            hub = hubs.Hub(other)
+            hub = hubs.Hub(run_tracks.RunTracks(other))
             try:
                 async with streaming.served(hub) as host, streaming.opened(host) as socket:
                     told = streaming.messages(socket)

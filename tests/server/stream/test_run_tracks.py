@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,13 @@ import pytest
 import openskelo
 from openskelo.history import loading
 from openskelo.kernel import events
-from openskelo.kernel.json import Json
+from openskelo.kernel.json import Json, JsonObject
 from openskelo.server import views
 from openskelo.server.stream import run_tracks
 from openskelo.stores import memory
 from openskelo.wire import projection
 from tests.engine.stage import play
-from tests.server import streaming
+from tests.server import house, streaming
 
 
 @pytest.mark.parametrize(("bound", "most"), [("MAX_NODES", 9), ("MAX_BYTES", 7_000)])
@@ -61,17 +62,17 @@ def test_one_run_that_is_larger_than_all_may_be_is_shown_all_the_same(monkeypatc
 
 
 def test_those_who_ask_once_keep_few_runs_however_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_tracks, "MAX_RUNS", 3)
+    monkeypatch.setattr(run_tracks, "MAX_ENDED_RUNS", 3)
 
     async def story() -> None:
         async with streaming.engine(Path(), store=memory.MemoryStore()) as engine:
-            shown = views.Views(engine.store)
+            found = run_tracks.RunTracks(engine.store)
+            shown = views.Views(found)
             runs = [await engine.start(streaming.chain(1), {"n": 1}) for _ in range(6)]
             await asyncio.gather(*map(engine.wait, runs))
             for run_id in runs:
                 await shown.snapshot(run_id)
-            kept = shown._tracks  # pyright: ignore[reportPrivateUsage] -- what is kept is not to be seen otherwise
-            assert [run_id for run_id in runs if kept.get(run_id)] == runs[-3:]
+            assert [run_id for run_id in runs if found.get(run_id)] == runs[-3:]
 
     play(story)
 
@@ -96,6 +97,77 @@ def test_a_run_that_ends_and_that_nobody_follows_is_not_kept_by_whoever_is_told_
             assert [found.get(run_id) is not None for run_id in (watched, other)] == [True, False]
 
     play(story)
+
+
+class RecordingReads(memory.MemoryStore):
+    """Records which runs are read from their first fact on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runs_read: list[str] = []
+
+    async def read_events(self, run_id: str, *, after: int = 0) -> AsyncIterator[Sequence[bytes]]:
+        if after == 0:
+            self.runs_read.append(run_id)
+        async for lines in super().read_events(run_id, after=after):
+            yield lines
+
+
+def test_a_run_that_a_request_has_read_is_not_read_again_for_a_stream(tmp_path: Path) -> None:
+    store = RecordingReads()
+    with house.open_house(tmp_path, open_store=lambda _: store) as home, home.client() as client:
+        run_id = house.start(client)["id"]
+        house.asked(client, run_id)
+        assert run_id in store.runs_read
+        store.runs_read.clear()
+        with client.stream("GET", "/api/stream", params={"runId": run_id}) as stream:
+            assert any(line == "event: snapshot" for line in stream.iter_lines())
+        assert store.runs_read == []
+
+
+def test_ended_runs_beyond_their_number_make_no_run_leave_that_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_tracks, "MAX_ENDED_RUNS", 1)
+
+    async def story() -> None:
+        may_end = asyncio.Event()
+
+        async def wait(ctx: openskelo.Context) -> JsonObject:
+            await may_end.wait()
+            return ctx.inputs
+
+        async with streaming.engine(Path(), store=memory.MemoryStore(), wait=wait) as engine:
+            found = run_tracks.RunTracks(engine.store)
+            waiting = [await engine.start(_WAITING, {"n": 1}) for _ in range(3)]
+            ended = [await engine.start(streaming.chain(1), {"n": 1}) for _ in range(3)]
+            await asyncio.gather(*map(engine.wait, ended))
+            for run_id in (*waiting, *ended):
+                (await found.at_head(run_id)).listener = None if run_id in waiting else _ignore
+            await found.at_head(waiting[0])
+            assert [run_id for run_id in (*waiting, *ended) if found.get(run_id)] == [*waiting, *ended]
+            may_end.set()
+
+    play(story)
+
+
+_WAITING = openskelo.from_document(
+    {
+        "name": "waiting",
+        "inputs": {"n": "integer"},
+        "blocks": [
+            {
+                "id": "wait",
+                "mode": "deterministic",
+                "inputs": {"n": {"type": "integer", "from": "inputs.n"}},
+                "outputs": {"n": "integer"},
+                "deterministic": {"handler": "local:wait"},
+            }
+        ],
+    }
+)
+
+
+def _ignore(fact: run_tracks.FactEvents) -> None:
+    del fact
 
 
 def test_a_run_of_many_nodes_is_made_ready_once_while_others_have_their_turn() -> None:

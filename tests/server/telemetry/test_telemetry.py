@@ -8,6 +8,8 @@ import io
 import json
 import logging
 import re
+import subprocess
+import sys
 import threading
 import time
 import traceback
@@ -83,9 +85,9 @@ def test_numbers_of_runs_people_and_the_disk(tmp_path: Path) -> None:
                 await engine.wait(await engine.start(BROKEN))
                 await engine.wait(await engine.start(AI, {"topic": "waits"}))
                 found = values(await counts.text())
-        assert found['openskelo_runs{status="completed",ending="ok"}'] == 2
-        assert found['openskelo_runs{status="failed",ending="failed"}'] == 1
-        assert found['openskelo_runs{status="paused",ending=""}'] == 1
+        assert found['openskelo_runs{ending="ok",status="completed"}'] == 2
+        assert found['openskelo_runs{ending="failed",status="failed"}'] == 1
+        assert found['openskelo_runs{ending="",status="paused"}'] == 1
         assert found['openskelo_events_total{type="run.created"}'] == 3
         assert found['openskelo_events_total{type="run.ended"}'] == 2
         assert found['openskelo_attempts_failed_total{code="NO_LUCK"}'] == 1
@@ -112,12 +114,21 @@ def test_a_histogram_counts_up_to_each_bound() -> None:
         seen.observe(value)
     samples = [line for line in metrics.format_text([("h", "H.", seen)]).splitlines() if not line.startswith("#")]
     assert samples == [
-        'h_bucket{le="0.5"} 2',
-        'h_bucket{le="1"} 3',
-        'h_bucket{le="+Inf"} 4',
+        'h_bucket{le="0.5"} 2.0',
+        'h_bucket{le="1"} 3.0',
+        'h_bucket{le="+Inf"} 4.0',
+        "h_count 4.0",
         "h_sum 4.3",
-        "h_count 4",
     ]
+
+
+def test_a_server_loads_the_metrics_format_only_when_it_is_asked_for_metrics() -> None:
+    program = (
+        "import sys; from openskelo.server import app; from openskelo.server.telemetry import metrics\n"
+        "print('prometheus_client' in sys.modules, repr(metrics.format_text([])), 'prometheus_client' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False '' True\n"
 
 
 # -- traces -----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A way to a value is followed without the library, and comes to what the library comes to."""
+"""A path to a value comes to what an expression around it comes to."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_what_is_not_named_makes_no_difference(text: str) -> None:
         compiled = expression.compile(text, {"inputs": None, "item": None})
     except expression.InvalidExpression:
         return
-    assert outcome(compiled) == outcome(replace(compiled, _reads=(), _path=None))
+    assert outcome(compiled) == outcome(replace(compiled, _reads=()))
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,6 @@ async def change_run(context: Context, caller: Operator, run_id: rest.RunId, bod
 async def delete_run(context: Context, run_id: rest.RunId) -> Response:
     """Delete a run that has ended, with its record."""
     await context.sweeper.delete_run(run_id, context.engine.project.data_dir)
-    context.views.forget(run_id)
     context.streams.forget(run_id)
     return Response(status_code=204)
 

@@ -1,6 +1,6 @@
 """The hub: reads the feed of the log once for all clients, and sends each what it follows.
 
-    hub = Hub(store, secrets=engine.project.secrets, is_running=engine.is_under_way)
+    hub = Hub(run_tracks.RunTracks(store), secrets=engine.project.secrets, is_running=engine.is_under_way)
     stop = engine.listen(hub.hear)
     async for frame in hub.frames(run_id, since): ...
 
@@ -19,7 +19,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping
 
 import orjson
@@ -56,26 +55,22 @@ class Hub:
 
     def __init__(
         self,
-        store: run_tracks.Store,
+        tracks: run_tracks.RunTracks,
         *,
-        make_projection: run_tracks.ProjectionFactory | None = None,
         secrets: Mapping[str, str] | None = None,
         is_running: Callable[[str, partial_text.AttemptId], bool] | None = None,
     ) -> None:
-        """Create a hub over a store.
+        """Create a hub over the store of the tracks, which it shares with readers of single runs.
 
         `is_running` tells whether an attempt is in flight: the text of a run without followers is dropped by it.
         """
-        self._store = store
-        self._make_projection = make_projection or run_tracks.projections_of(store)
-        self._tracks = run_tracks.RunTracks(store, self._make_projection)
+        self._store = tracks.store
+        self._tracks = tracks
         self._partials = partial_text.Partials(secrets)
         self._is_running = is_running
         self._sweep_above = SWEEP_TEXTS
         self._runs: dict[str, topic.RunTopic] = {}
         self._all: topic.AllTopic | None = None
-        # Ended runs that clients have left, the one left longest ago first.
-        self._left: deque[str] = deque()
         self._followers: set[topic.Follower] = set()
         self._position = 0
         self._feed_task: asyncio.Task[None] | None = None
@@ -244,7 +239,7 @@ class Hub:
                 yield messages.events(None, all_runs.cursor, [*remaining, *kept_events])
                 return
             else:
-                catch_up = catch_up or _AllCatchUp(self._store, self._make_projection, position)
+                catch_up = catch_up or _AllCatchUp(self._store, position)
                 async for frame in catch_up.full_frames(all_runs.cursor):
                     yield frame
 
@@ -265,18 +260,8 @@ class Hub:
             if not run_topic.buffer.followers:
                 run_topic.close()
                 del self._runs[run_id]
-                if run_topic.track.ended:
-                    self._keep_for_a_while(run_id)
         if self._all is not None and not self._all.buffer.followers:
             self._all = None
-
-    def _keep_for_a_while(self, run_id: str) -> None:
-        """Keep the track of an ended run for clients that come back, until enough other runs were left."""
-        self._left.append(run_id)
-        while len(self._left) > run_tracks.MAX_RUNS:
-            oldest = self._left.popleft()
-            if oldest not in self._runs and oldest not in self._left:
-                self._tracks.forget(oldest)
 
     # -- reading the feed ---------------------------------------------------------------------------------------------
 
@@ -307,7 +292,7 @@ class Hub:
                 self._send_to_all(messages.error(errors.OpenSkeloError(f"the hub failed: {error!r}", code="INTERNAL")))
                 for follower in self._followers:
                     follower.close()
-                self._tracks = run_tracks.RunTracks(self._store, self._make_projection)
+                self._tracks.forget_all()
                 self._runs, self._all = {}, None
                 break
             failing = False
@@ -427,13 +412,16 @@ class _RunCatchUp:
 
 
 class _AllCatchUp:
-    """The events of all runs after a position of the feed, read on tracks of the client's own."""
+    """The events of all runs after a position of the feed, read on tracks of the client's own.
 
-    def __init__(self, store: run_tracks.Store, make_projection: run_tracks.ProjectionFactory, position: int) -> None:
+    The shared tracks are beyond the client, and would be computed from the start for each entry.
+    """
+
+    def __init__(self, store: run_tracks.Store, position: int) -> None:
         self.position = position
         self.remaining = _Remaining()
         self._store = store
-        self._tracks = run_tracks.RunTracks(store, make_projection)
+        self._tracks = run_tracks.RunTracks(store)
         self._unreadable: set[str] = set()
 
     async def full_frames(self, until: int) -> AsyncIterator[messages.Frame]:

@@ -3,7 +3,8 @@
 Here a fact is one event of the log, and a wire event is what clients get; one fact makes any number of wire events. A
 `RunTrack` is one run's projection after the facts read so far, with its newest wire events, already encoded.
 `RunTracks` finds or creates the track of a run, brings it up to date, and drops tracks without a listener when memory
-is needed; a dropped track is computed again from the log when it is next asked for.
+is needed; a dropped track is computed again from the log when it is next asked for. A server has one `RunTracks`, for
+single requests and for streams.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from itertools import takewhile
 from typing import Protocol, TypeAlias
 from weakref import WeakValueDictionary
@@ -34,8 +35,9 @@ KEPT_BYTES = 256 * 1024
 MAX_NODES = 10_000
 #: And at most this many bytes of facts: few nodes may have many items, loops, or long outputs.
 MAX_BYTES = 32 * 1024 * 1024
-#: And, for single requests, at most this many runs: a small run's track is ten times as large as its facts.
-MAX_RUNS = 256
+#: And at most this many runs that have ended: a small run's track is ten times as large as its facts. Runs that go on
+#: are not limited by their number, because a stream of all runs needs each of them again and again.
+MAX_ENDED_RUNS = 256
 #: After this many lines at a time, other tasks get their turn.
 YIELD_LINES = 256
 #: A run with this many nodes is projected in a thread: its first fact takes longer than other tasks may wait.
@@ -62,7 +64,7 @@ class Projection(Protocol):
 ProjectionFactory: TypeAlias = Callable[[str, definition.Workflow], Projection]
 
 
-def projections_of(store: api.EventFiles) -> ProjectionFactory:
+def _projections_of(store: api.EventFiles) -> ProjectionFactory:
     """Return what creates the projections of a store's runs; they show the paths of the store's files."""
     return lambda run_id, workflow: projection.Projection(run_id, workflow, store.locate_blob)
 
@@ -167,16 +169,13 @@ class RunTrack:
 
 
 class RunTracks:
-    """The tracks in memory. A track with a listener stays; others are dropped when memory is needed.
+    """The tracks in memory. A track with a listener stays; others are dropped when memory is needed."""
 
-    `max_runs` limits their number for readers of single runs; a reader of all runs needs every run that goes on.
-    """
-
-    def __init__(self, store: Store, make_projection: ProjectionFactory, max_runs: int | None = None) -> None:
-        self._store = store
-        self._make_projection = make_projection
-        self._max_runs = max_runs
-        self._tracks: dict[str, RunTrack] = {}
+    def __init__(self, store: Store, make_projection: ProjectionFactory | None = None) -> None:
+        self.store = store
+        self._make_projection = make_projection or _projections_of(store)
+        self._tracks: dict[str, RunTrack] = {}  # the most recently used is the last one
+        self._ended: dict[str, RunTrack] = {}  # those of ended runs, in the same order
         self._workflows: dict[str, definition.Workflow] = {}
         self._creating: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._nodes = 0
@@ -196,7 +195,7 @@ class RunTracks:
 
     async def _check_exists(self, run_id: str) -> None:
         """Raise if the log no longer has the run: any process may have deleted or pruned a run that is in memory."""
-        row = await self._store.find_run(run_id)
+        row = await self.store.find_run(run_id)
         if row is not None and row.ending is None:
             return  # only runs that have ended are deleted
         try:
@@ -237,7 +236,7 @@ class RunTracks:
 
     async def read_on(self, own_track: RunTrack) -> AsyncIterator[Sequence[FactEvents]]:
         """Advance a track of the caller's own to the end of the log, and yield the events in chunks."""
-        async for lines in self._store.read_events(own_track.run_id, after=own_track.seq):
+        async for lines in self.store.read_events(own_track.run_id, after=own_track.seq):
             yield [own_track.add(line) for line in lines]
             if len(lines) >= YIELD_LINES:
                 await asyncio.sleep(0)  # let other tasks run while a long log is read
@@ -245,9 +244,15 @@ class RunTracks:
     def forget(self, run_id: str) -> None:
         """Drop the track of a run; it is computed again from the log when it is next asked for."""
         track = self._tracks.pop(run_id, None)
+        self._ended.pop(run_id, None)
         if track is not None:
             self._nodes -= track.nodes
             self._bytes -= track.bytes
+
+    def forget_all(self) -> None:
+        """Drop every track, also those with a listener."""
+        for run_id in tuple(self._tracks):
+            self.forget(run_id)
 
     async def _find(self, run_id: str, first_line: bytes | None = None) -> RunTrack:
         if run_id not in self._tracks:
@@ -258,12 +263,14 @@ class RunTracks:
                     self._nodes += track.nodes
                     self._bytes += track.bytes
         track = self._tracks.pop(run_id)
-        self._tracks[run_id] = track  # the most recently used is the last one
+        self._tracks[run_id] = track
+        if self._ended.pop(run_id, None) is not None:
+            self._ended[run_id] = track
         self._make_room(track)
         return track
 
     async def _read_first_line(self, run_id: str) -> bytes:
-        async with contextlib.aclosing(api.read_run(self._store, run_id)) as chunks:
+        async with contextlib.aclosing(api.read_run(self.store, run_id)) as chunks:
             return (await anext(chunks))[0]
 
     async def _create(self, run_id: str, first_line: bytes) -> RunTrack:
@@ -284,7 +291,7 @@ class RunTracks:
     async def _load_workflow(self, name: str) -> definition.Workflow:
         workflow = self._workflows.pop(name, None)
         if workflow is None:
-            workflow = await loading.restore_patiently(await self._store.read_blob(name))
+            workflow = await loading.restore_patiently(await self.store.read_blob(name))
         self._workflows[name] = workflow
         while len(self._workflows) > MAX_WORKFLOWS:
             del self._workflows[next(iter(self._workflows))]
@@ -292,7 +299,7 @@ class RunTracks:
 
     async def _read_log(self, track: RunTrack, until: int | None = None) -> None:
         """Advance a track, whose lock the caller holds, to the fact `until`, or to the end of the log."""
-        async for lines in self._store.read_events(track.run_id, after=track.seq):
+        async for lines in self.store.read_events(track.run_id, after=track.seq):
             for line in lines:
                 if track.seq == until:
                     return
@@ -308,21 +315,30 @@ class RunTracks:
             raise
         if self._tracks.get(track.run_id) is track:  # it may have been dropped meanwhile
             self._bytes += len(line)
+            if track.ended:
+                self._ended[track.run_id] = track
         return fact
 
     def _make_room(self, keep: RunTrack) -> None:
-        """Drop tracks without a listener: those of ended runs first, then the least recently used."""
-        if self._fits():
-            return
-        idle = [track for track in self._tracks.values() if track.listener is None and track is not keep]
-        for track in sorted(idle, key=lambda track: not track.ended):
-            if self._fits():
-                return
-            self.forget(track.run_id)
+        """Drop tracks without a listener, the least recently used first; runs that go on only after all ended ones."""
+        self._drop(self._ended, keep, lambda: self._has_few_ended(keep) and self._has_memory())
+        self._drop(self._tracks, keep, self._has_memory)
 
-    def _fits(self) -> bool:
-        few_runs = self._max_runs is None or len(self._tracks) <= self._max_runs
-        return few_runs and self._nodes <= MAX_NODES and self._bytes <= MAX_BYTES
+    def _drop(self, tracks: Mapping[str, RunTrack], keep: RunTrack, is_enough: Callable[[], bool]) -> None:
+        if is_enough():
+            return
+        for track in tuple(tracks.values()):
+            if track.listener is None and track is not keep:
+                self.forget(track.run_id)
+                if is_enough():
+                    return
+
+    def _has_few_ended(self, keep: RunTrack) -> bool:
+        """True if there are few ended runs, even if that of `keep` turns out to have ended."""
+        return len(self._ended) + (keep.run_id not in self._ended) <= MAX_ENDED_RUNS
+
+    def _has_memory(self) -> bool:
+        return self._nodes <= MAX_NODES and self._bytes <= MAX_BYTES
 
 
 def _open_first_line(run_id: str, line: bytes) -> events.RunCreated:

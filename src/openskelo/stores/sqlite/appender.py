@@ -5,12 +5,9 @@ commit changes about two pages. The index by run (`places`) is not written with 
 MAX_UNPLACED, are without an entry, and readers scan them.
 
 The caller says which seq its run must be at (`expected_seq`). The appender knows the heads of the runs it appends to
-(their number and last seq) and the last position of the table, and chooses the position of the new row itself. If
-another process has committed since, that position is taken and the primary key refuses the row; only then does the
-appender read what has changed. So the fence costs nothing while one process writes.
-
-    append one Append of a known run   ->  one INSERT, which is the commit             (_append_lines)
-    anything else                      ->  BEGIN; catch up; check; write; COMMIT       (_append_batch)
+(their number and last seq) and the last position of the table. Each batch is BEGIN IMMEDIATE, catch up, check, write,
+COMMIT. To catch up means to read the last position, and what has changed only if another process has committed since.
+So the fence costs one query while one process writes.
 
 `docs/adr/0003-sqlite-log.md` has the measurements.
 """
@@ -18,7 +15,7 @@ appender read what has changed. So the fence costs nothing while one process wri
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypeAlias
 
 import orjson
@@ -65,49 +62,8 @@ class Appender:
         """The last position that this appender knows, 0 if none."""
         return max(0, self._position)
 
-    def append(self, batch: Sequence[api.Append], driver_id: Callable[[], str]) -> Collection[str]:
+    def append(self, batch: Sequence[api.Append], driver_id: str) -> Collection[str]:
         """Commit all of the batch or nothing (Conflict, StoreError); return the runs that it began and claimed."""
-        if len(batch) == 1 and self._append_lines(batch[0]):
-            return ()
-        return self._append_batch(batch, driver_id())
-
-    def forget(self, run_id: str) -> None:
-        """Forget the head of a run that this process will not append to soon."""
-        self._heads.pop(run_id, None)
-
-    def _append_lines(self, append: api.Append) -> bool:
-        """Commit an Append of a known run that has only lines and perhaps blobs; False if it needs `_append_batch`."""
-        number, seq = self._heads.get(append.run_id, _NO_HEAD)
-        position = self._position + 1
-        if not number or seq != append.expected_seq or not _has_only_lines(append):
-            return False
-        if position - self._placed > MAX_UNPLACED:
-            return False
-        seq += len(append.lines)
-        row = (position, number, seq, api.join_lines(append.lines))
-        try:
-            if append.blobs:
-                self._connection.execute("BEGIN IMMEDIATE")
-                self._connection.execute(self._sql["insert_lines"], row)
-                self.insert_blobs(append.blobs)
-                self._connection.execute("COMMIT")
-            else:
-                self._connection.execute(self._sql["insert_lines"], row)
-        except sqlite3.IntegrityError:  # another process has taken the position
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            return False
-        except sqlite3.Error as error:
-            self._roll_back()
-            raise storage_errors.from_sqlite(error) from error
-        except BaseException:
-            self._roll_back()
-            raise
-        self._position = position
-        self._heads[append.run_id] = (number, seq)
-        return True
-
-    def _append_batch(self, batch: Sequence[api.Append], driver_id: str) -> Collection[str]:
         draft = _Draft()
         try:
             self._connection.execute("BEGIN IMMEDIATE")
@@ -127,6 +83,10 @@ class Appender:
         self._placed = placed_rows
         self._heads.update(draft.heads)
         return draft.begun_runs
+
+    def forget(self, run_id: str) -> None:
+        """Forget the head of a run that this process will not append to soon."""
+        self._heads.pop(run_id, None)
 
     def _draft_batch(self, batch: Sequence[api.Append], draft: _Draft, driver_id: str) -> None:
         """Check each Append and draft its rows. Rows that few Appends have are written at once."""
@@ -229,12 +189,6 @@ class Appender:
         self._heads.clear()
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
-
-
-def _has_only_lines(append: api.Append) -> bool:
-    """True if the Append has lines, perhaps blobs, and nothing else."""
-    has_more = append.row or append.opened or append.closed or append.consumed or append.cached
-    return bool(append.lines) and not has_more
 
 
 def _listing_values(row: api.RunRow) -> _Values:

@@ -92,7 +92,7 @@ class SqliteStore(queries.Queries):
         if named_blobs:
             batch = [structs.replace(batch[0], blobs={**named_blobs, **batch[0].blobs}), *batch[1:]]
         try:
-            begun_runs = self._appender.append(batch, self._locks.own_id)
+            begun_runs = self._appender.append(batch, self._locks.own_id())
         except errors.StoreError as error:
             self._sync_check.note(error)
             if self._file_check.error is not None:

@@ -80,8 +80,6 @@ class Expression:
     _names: tuple[tuple[str, tuple[str, ...]], ...]
     #: The fields it reads of those names, where it does not read all of them.
     _reads: tuple[tuple[str, syntax_tree.Reads], ...]
-    #: The path, if the expression is nothing but a path such as `inputs.ok`.
-    _path: tuple[str, ...] | None
     _tree: syntax_tree.Node
     _may_multiply: bool
     #: True if a variable is declared with a type other than `dyn`.
@@ -93,14 +91,6 @@ class Expression:
 
         Only what the expression names is read, of the fields of variables too; `values` may hold more.
         """
-        if self._path is not None:
-            # Conditions and templates are mostly paths to plain values, which need no evaluation.
-            value = _value_at(values, self._path)
-            if _is_plain(value, self.returns):
-                return cast(Json, value)
-            if type(value) is list and self.returns in (_DYNAMIC, "list"):
-                # The items of a foreach. The library would copy the list twice, a tenth of the cost of an item.
-                return cast(Json, self._admit({self.text: cast("object", value)})[self.text])
         data = self._admit(self._select(values))
         if self._may_multiply and limits.estimate_bytes(self._tree, data) > limits.MAX_BYTES:
             raise self._failure(
@@ -200,7 +190,6 @@ def _compile(text: str, types: _Types, shapes: _Shapes) -> Expression:
         variables=frozenset(name.partition(".")[0] for name in names),
         _names=tuple((name, tuple(name.split("."))) for name in sorted(names)),
         _reads=tuple((name, fields) for name, fields in reads.items() if name in names and fields),
-        _path=_as_path(tree),
         _tree=tree,
         _may_multiply=limits.may_multiply(tree),
         _is_typed=any(cel_type != _DYNAMIC for name, cel_type in types if name in names),
@@ -333,31 +322,6 @@ def _result_type(signature: str) -> str:
             return "int"
         case _:
             return _DYNAMIC
-
-
-def _as_path(tree: syntax_tree.Node) -> tuple[str, ...] | None:
-    """Return the path that the expression is, or None if it is more than a path."""
-    match tree:
-        case syntax_tree.Name(name=name):
-            return tuple(name.split("."))
-        case syntax_tree.Field(operand=operand, field=field, test=False):
-            parent = _as_path(operand)
-            return None if parent is None else (*parent, field)
-        case _:
-            return None
-
-
-def _is_plain(value: object, returns: str) -> bool:
-    """True if the library would return `value` unchanged: a boolean, an integer in range or ASCII text."""
-    match value:
-        case bool():
-            return returns in (_DYNAMIC, "bool")
-        case int():
-            return returns in (_DYNAMIC, "int") and abs(value) <= canonical.MAX_INTEGER
-        case str():
-            return returns in (_DYNAMIC, "string") and value.isascii() and "\0" not in value
-        case _:
-            return False
 
 
 def _value_at(values: Mapping[str, Json], path: tuple[str, ...]) -> object:
