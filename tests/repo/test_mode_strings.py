@@ -19,7 +19,13 @@ from openskelo.kernel import definition
 ROOT = Path(openskelo.__file__).parent
 
 #: The registry, the executors themselves, and the parsers, which read the strings that authors write.
-ALLOWED = ("kernel/definition.py", "executors/kinds/", "workflows/")
+ALLOWED = (
+    "kernel/definition.py",
+    "executors/kinds/",
+    "workflows/blocks/",
+    "workflows/plan/",
+    "workflows/live_graph.py",
+)
 #: `model` and `handler` are what clients see of two of the kinds (`WorkKind.performer`).
 MODES = frozenset({*get_args(definition.Mode), *get_args(definition.Performer), "op", "graph_turn", "skill"})
 #: Strings that are nothing but the mode of a node, whatever they are compared with.
@@ -29,8 +35,14 @@ MODE_NAMES = frozenset({"mode", "node_mode", "op", "performer"})
 
 
 def _strings(node: ast.AST) -> set[str]:
-    """Return the mode strings that an expression consists of, alone or in a tuple, a list or a set."""
-    parts = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
+    """Return the mode strings that an expression consists of, alone or in a tuple, a list or a (frozen) set."""
+    match node:
+        case ast.Call(func=ast.Name(id="frozenset" | "set" | "tuple" | "list"), args=[inner]):
+            return _strings(inner)
+        case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts):
+            pass
+        case _:
+            parts = [node]
     texts = {part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)}
     return texts & MODES
 
@@ -68,6 +80,17 @@ def find_mode_strings(text: str) -> Iterator[int]:
                 ]
                 if _is_about_mode(set[str]().union(*map(_strings, values)), _names(subject)):
                     yield node.lineno
+            case ast.Call(func=ast.Attribute(value=value, attr="startswith" | "endswith" | "removeprefix"), args=args):
+                if _is_about_mode(set[str]().union(*map(_strings, args)), _names(value)):
+                    yield node.lineno
+            case (
+                ast.Subscript(value=ast.Dict(keys=keys), slice=key)
+                | ast.Call(func=ast.Attribute(value=ast.Dict(keys=keys), attr="get"), args=[key, *_])
+            ) if _is_about_mode(set[str]().union(*(_strings(key) for key in keys if key)), _names(key)):
+                yield node.lineno
+            case ast.Subscript(slice=ast.Constant(value=str()) as key) if isinstance(node.ctx, ast.Load):
+                if _strings(key) & (ONLY_MODES - {"deterministic"}):  # that is also a section of a block
+                    yield node.lineno
             case ast.Dict(keys=keys) if len(set[str]().union(*(_strings(key) for key in keys if key))) > 1:
                 yield node.lineno
             case _:
@@ -96,6 +119,13 @@ def test_only_the_registry_the_executors_and_the_parsers_name_a_mode() -> None:
         'match node.mode:\n    case "agent": pass',
         'badges = {"ai": 1, "agent": 2}',
         'if word == "deterministic": pass',
+        'if mode in frozenset({"agent"}): pass',
+        'if word in frozenset({"ai"}): pass',
+        'if mode.startswith("agent"): pass',
+        'if word.startswith("ai"): pass',
+        'badge = {"agent": 1}[node.mode]',
+        'badge = {"agent": 1}.get(mode, 0)',
+        'least = ranges["ai"]',
     ],
 )
 def test_a_mode_string_is_found_in_every_form(text: str) -> None:

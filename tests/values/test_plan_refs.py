@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from openskelo import ops
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import plan_refs
 
@@ -62,7 +63,7 @@ ARGS: JsonObject = {
 
 
 def test_refs_are_found_with_their_places() -> None:
-    assert [(place, str(ref)) for place, ref in plan_refs.find("tool_call", ARGS)] == [
+    assert [(place, str(ref)) for place, ref in plan_refs.find(ARGS, set())] == [
         (("in",), "var:a.b"),
         (("list", 0), "ctx:c"),
         (("list", 1, "deep"), "snap:s"),
@@ -70,7 +71,7 @@ def test_refs_are_found_with_their_places() -> None:
 
 
 def test_values_take_the_place_of_refs_once() -> None:
-    assert plan_refs.replace("tool_call", ARGS, lambda ref: f"var:{ref.name}") == {
+    assert plan_refs.replace(ARGS, set(), lambda ref: f"var:{ref.name}") == {
         "in": "var:a",
         "list": ["var:c", {"deep": "var:s"}, 5, None, True],
         "text": "about var:a",
@@ -83,8 +84,8 @@ def test_nothing_is_read_into_free_texts() -> None:
         "request": {"kind": "var:a", "message": "var:a", "shown": "var:a"},
         "answer": {"properties": {"x": {"const": "var:a"}}},
     }
-    assert [place for place, _ in plan_refs.find("ask_human", args)] == [("request", "shown")]
-    assert plan_refs.replace("ask_human", args, lambda _: 1) == {
+    assert [place for place, _ in plan_refs.find(args, ops.free_paths("ask_human"))] == [("request", "shown")]
+    assert plan_refs.replace(args, ops.free_paths("ask_human"), lambda _: 1) == {
         "request": {"kind": "var:a", "message": "var:a", "shown": 1},
         "answer": {"properties": {"x": {"const": "var:a"}}},
     }
@@ -93,5 +94,5 @@ def test_nothing_is_read_into_free_texts() -> None:
         ("transform", {"expr": "var:a"}),
         ("route_expert", {"output_schema": {"const": "var:a"}}),
     ):
-        assert list(plan_refs.find(op, free)) == []
-        assert plan_refs.replace(op, free, lambda _: 1) == free
+        assert list(plan_refs.find(free, ops.free_paths(op))) == []
+        assert plan_refs.replace(free, ops.free_paths(op), lambda _: 1) == free

@@ -88,7 +88,7 @@ def test_no_node_changes_without_a_patch_and_the_command_line_agrees(seed: int) 
             document = snapshot["nodes"][wire_ids.node(RUN, key)]
             trace = projection._details[key]  # pyright: ignore[reportPrivateUsage] - what it says is tested elsewhere
             assert document == {
-                **node_document.constant_fields(run, play.workflow.nodes[key], phases[key]),
+                **node_document.constant_fields(run, play.workflow.nodes[key], phases[key], lambda _: False),
                 **node_document.current_fields(run, node, trace),
             }
             assert document["status"] == run_status.node_status(run, node, has_approval=key in asked)

@@ -57,7 +57,7 @@ class Shown(Stage):
         for key, node in self.run.nodes.items():
             trace = self.projection._details[key]  # pyright: ignore[reportPrivateUsage] - what it says is tested here
             shown = {
-                **node_document.constant_fields(self.run, self.workflow.nodes[key], belongs[key]),
+                **node_document.constant_fields(self.run, self.workflow.nodes[key], belongs[key], lambda _: False),
                 **node_document.current_fields(self.run, node, trace),
             }
             assert snapshot["nodes"][wire_ids.node(RUN, key)] == shown

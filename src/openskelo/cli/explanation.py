@@ -11,8 +11,9 @@ import itertools
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
+from openskelo import ops
 from openskelo.cli import inputs, json_fields, output
 from openskelo.history import run_estimate
 from openskelo.kernel import definition
@@ -316,9 +317,6 @@ def _denial_text(approval: definition.Approval, *, asks_only: bool) -> str:
     return "skips the block"
 
 
-_OP_MARKS: Mapping[definition.Op, str] = {"branch": "◆", "emit": "■", "ask_human": "?", "retry": "↻"}
-
-
 def _print_plan(workflow: definition.Workflow, plan: definition.Plan, on: run_estimate.Basis) -> None:
     """Print a plan for people."""
     painter = output.Painter(sys.stdout)
@@ -344,9 +342,8 @@ def draw_steps(workflow: definition.Workflow, painter: output.Painter, columns: 
     size = min(28, max(map(len, order), default=0))
     for number, (key, step) in enumerate(_as_written(workflow).items()):
         node = workflow.nodes[key]
-        head = (
-            f"  {_OP_MARKS.get(step.op, '●')} {painter.badge(node.mode)} {painter.paint(output.pad(key, size), 'bold')}"
-        )
+        mark = ops.OPS[step.op].mark
+        head = f"  {mark} {painter.badge(node.mode)} {painter.paint(output.pad(key, size), 'bold')}"
         words = ", ".join(_step_words(node, step))
         jumps = "  ".join(_step_jumps(step, order, number))
         room = max(20, columns - 12 - size - output.width(jumps))
@@ -386,32 +383,13 @@ def _as_written(workflow: definition.Workflow) -> dict[str, definition.Step]:
 
 def _step_words(node: definition.Node, step: definition.Step) -> Iterator[str]:
     """Yield what a step does, in a few words."""
-    args = step.args
-    match step.op:
-        case "route_expert":
-            limit = f", at most {args['max_new_tokens']} tokens" if "max_new_tokens" in args else ""
-            prompt = args.get("prompt_ref") or ("its prompt" if "prompt" in args else "its input")
-            yield f"{args.get('expert_id')} ← {prompt}{limit}"
-        case "tool_call":
-            yield f"{args.get('tool_id')} {_compact(args.get('args'))} ({node.effect})"
-        case "verify":
-            yield f"{args.get('checker_id')} ← {args.get('input_ref', 'nothing')}"
-        case "transform":
-            sources = f" ← {', '.join(map(str, json_fields.list_at(args, 'refs')))}" if "refs" in args else ""
-            yield f"{args['fn']}{sources}" if "fn" in args else f"= {args.get('expr')}"
-        case "branch":
-            cond = json_fields.object_at(args, "cond")
-            yield str(cond.get("expr", _compact(cond.get("ok")) if not isinstance(cond.get("ok"), str) else cond["ok"]))
-        case "retry":
-            yield f"{step.target}, at most {node.retry.max_attempts} tries ({node.retry.backoff})"
-        case "ask_human":
-            yield f'"{json_fields.object_at(args, "request").get("message")}"'
-            if node.approval is not None:
-                yield _waiting_text(node.approval)
-        case "emit":
-            yield f"{step.ending} ← {args.get('result_ref', 'nothing')}"
-        case _:
-            yield _compact(args)
+    words = ops.OPS[step.op].words
+    if words is None:
+        yield _compact(step.args)
+    else:
+        yield words(ops.ExplainContext(step=step, node=node, compact=_compact))
+    if node.approval is not None:
+        yield _waiting_text(node.approval)
     if node.timeout_ms is not None:
         yield f"stopped after {output.duration(node.timeout_ms / 1000)}"
     if step.max_visits is not None:

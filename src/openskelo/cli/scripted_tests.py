@@ -7,7 +7,7 @@ tests:
   - name: publishes what was approved
     inputs: {topic: bees}
     answers: {draft: [{text: "…"}, {error: {code: MODEL_DOWN, message: "…"}}]}   # of ai blocks, in order
-      # and of `llm_review` gates: {"draft:gate": [{verdicts: [{criterion: 1, passed: true, reason: "…"}]}]}
+      # and of gates that ask a model: {"draft:gate": [{verdicts: [{criterion: 1, passed: true, reason: "…"}]}]}
     approvals: {review: {status: approved | denied | modified, set: {…}, reason: "…", by: ann}}   # or a list of them
     results: {s3: [{ok: true}]}                                                    # of tools and checkers, in order
     contexts: {"ctx:diff": "…"}                                                    # of a plan
@@ -23,7 +23,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from openskelo import errors, testing
+from openskelo import errors, gates, testing
 from openskelo.cli import json_fields, output
 from openskelo.engine import api as engine_api
 from openskelo.kernel import commands, definition
@@ -100,12 +100,12 @@ def _case(entry: cursor.Cursor, workflow: definition.Workflow, number: int) -> C
 
 
 def _reviews(workflow: definition.Workflow) -> tuple[str, ...]:
-    """Return the llm_review gates that a script may answer for, as `block:gate`."""
+    """Return the gates that ask a model, for which a script may answer, as `block:gate`."""
     return tuple(
         f"{node.key}:{gate.name}"
         for node in workflow.nodes.values()
         for gate in (*node.pre_gates, *node.post_gates)
-        if gate.type == "llm_review"
+        if gates.asks_model(gate.type)
     )
 
 

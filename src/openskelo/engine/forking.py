@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Mapping
 from typing import Literal, TypeAlias, cast
 
-from openskelo import errors
+from openskelo import errors, ops
 from openskelo.engine import run_start
 from openskelo.engine.commands import input_checks
 from openskelo.engine.resolving import resolve, same_work
@@ -444,7 +444,7 @@ def _refuse_stale_steps(target: definition.Workflow, kept: Mapping[str, commands
 
 def _inputs_read(step: definition.Step) -> set[str]:
     """Return the names of the run's inputs that a step reads, by references or in expressions."""
-    names = {ref.name for _, ref in plan_refs.find(step.op, step.args) if ref.kind == "input"}
+    names = {ref.name for _, ref in plan_refs.find(step.args, ops.free_paths(step.op)) if ref.kind == "input"}
     cond = step.args.get("cond")
     texts = (step.args.get("expr"), cond.get("expr") if isinstance(cond, Mapping) else None)
     for text in texts:

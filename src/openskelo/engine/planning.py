@@ -23,7 +23,7 @@ from openskelo.handlers import context
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.project import Project
-from openskelo.providers import config, protocol
+from openskelo.providers import config, kinds, protocol
 from openskelo.structs import as_dict, frozen
 from openskelo.workflows import load
 from openskelo.workflows.plan import drafting_guide
@@ -36,9 +36,8 @@ CHECKER = "check-plan"
 #: How often a draft with Problems goes back to the model: by default, and at most.
 REPAIRS = 2
 _MAX_REPAIRS = 10
-#: The length limit of a draft; a model on this machine is slow and has a small window.
+#: The length limit of a draft by a provider that the caller brings; `kinds.Kind` has those of the others.
 _MAX_TOKENS = 8_000
-_MAX_TOKENS_LOCAL = 2_000
 #: How many Problems go back at once; the next check finds the others.
 _MAX_PROBLEMS = 12
 
@@ -157,9 +156,9 @@ def _max_tokens(models: config.Config | None, expert: str | None) -> int:
     if models is None:
         return _MAX_TOKENS
     expert_settings = models.experts.get(expert or models.default_expert or "")
-    if expert_settings is not None and models.providers[expert_settings.provider].kind == "local":
-        return _MAX_TOKENS_LOCAL
-    return _MAX_TOKENS
+    if expert_settings is None:
+        return _MAX_TOKENS
+    return kinds.KINDS[models.providers[expert_settings.provider].kind].max_draft_tokens
 
 
 def _draft_block(number: int) -> JsonObject:

@@ -135,6 +135,9 @@ class Gate:
     asks_model: bool = False
     #: It reads more than the ports that its parameters name.
     reads_all_values: bool = False
+    #: It starts a program in `ctx.folder`, which may be the workspace of an agent: clients see that the node runs
+    #: commands, and without a verdict the agent works again, because no workspace is opened for gates alone.
+    runs_program: bool = False
 
 
 GATES: Mapping[str, Gate] = Catalog(__name__, "GATE", Gate)
@@ -148,6 +151,11 @@ def asks_model(gate_type: object) -> bool:
 def reads_all_values(gate_type: str) -> bool:
     """True if a gate of this type reads more than the ports that its parameters name."""
     return gate_type in GATES and GATES[gate_type].reads_all_values
+
+
+def runs_program(gate_type: str) -> bool:
+    """True if a gate of this type starts a program."""
+    return gate_type in GATES and GATES[gate_type].runs_program
 
 
 def passed(evidence: Mapping[str, Json] | None = None) -> Finding:

@@ -113,6 +113,7 @@ GATE = gates.Gate(
     },
     check=_check,
     reads_all_values=True,
+    runs_program=True,
     doc=_DOC,
     no_verdict=(
         (

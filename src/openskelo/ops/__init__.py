@@ -32,6 +32,7 @@ from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.project import Project
 from openskelo.structs import field, frozen
+from openskelo.values import plan_refs
 
 #: How an argument is read. A `name` or a `plain` value is as written; a `ref` and `refs` point at values; a `value` may
 #: hold refs at any depth; `free` text and schemas are not searched for refs; a `step` names where the run goes.
@@ -136,6 +137,24 @@ CheckArgs: TypeAlias = Callable[[JsonObject, Position], None]
 
 
 @frozen
+class ExplainContext:
+    """A step that is shown to people before it runs."""
+
+    step: definition.Step
+    node: definition.Node
+    #: Returns a value as JSON on one line, cut to a few words.
+    compact: Callable[[Json], str]
+
+    def arg(self, name: str) -> Json:
+        """Return an argument as it is written; None if it is absent."""
+        return self.step.args.get(name)
+
+
+#: Returns what a step does, in a few words.
+Words: TypeAlias = Callable[[ExplainContext], str]
+
+
+@frozen
 class Op:
     """An op."""
 
@@ -145,6 +164,8 @@ class Op:
     args: Mapping[str, Arg]
     #: None if the driver waits for a person instead.
     perform: Perform | None
+    #: The paths in its arguments at which a text or a schema stands: no ref is looked for there.
+    free_paths: frozenset[plan_refs.Path] = frozenset()
     #: Groups of arguments: of each exactly one is given.
     one_of: tuple[tuple[str, ...], ...] = ()
     #: The arguments of the function that the step names stand beside those of the op.
@@ -159,6 +180,9 @@ class Op:
     controls_flow: bool = False
     #: False if a step has no value to save, and no step that follows it by default.
     saves_value: bool = True
+    #: What `skelo explain` says of a step, and the mark before it; without `words` it shows the arguments as JSON.
+    words: Words | None = None
+    mark: str = "●"
     #: Markdown for the reference, after the table of arguments.
     doc: str = ""
     #: The JSON Schema of the value, as far as it is the same for every step.
@@ -166,6 +190,11 @@ class Op:
 
 
 OPS: Mapping[str, Op] = Catalog(__name__, "OP", Op)
+
+
+def free_paths(op: str) -> frozenset[plan_refs.Path]:
+    """Return the paths in the arguments of an op at which no ref is looked for; none if there is no such op."""
+    return OPS[op].free_paths if op in OPS else frozenset()
 
 
 # The arguments that ops are made of.

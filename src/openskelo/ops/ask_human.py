@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from openskelo import ops
 from openskelo.kernel.json import JsonObject
 
@@ -12,6 +14,12 @@ _REQUEST: JsonObject = {
     "additionalProperties": False,
 }
 _TIMEOUT: JsonObject = {"type": "integer", "minimum": 1, "maximum": 366 * 86_400_000}
+
+
+def _words(ctx: ops.ExplainContext) -> str:
+    request = ctx.arg("request")
+    return f'"{request.get("message") if isinstance(request, Mapping) else request}"'
+
 
 #: More of the reference, after the table of its keys.
 _DOC = """\
@@ -42,6 +50,9 @@ OP = ops.Op(
         ),
     },
     perform=None,
+    words=_words,
+    mark="?",
+    free_paths=frozenset({("request", "kind"), ("request", "message"), ("answer",)}),
     node_mode="approval",
     controls_flow=True,
     doc=_DOC,

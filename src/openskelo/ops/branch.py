@@ -55,6 +55,14 @@ def _type_name(value: Json) -> str:
             return "a list"
 
 
+def _words(ctx: ops.ExplainContext) -> str:
+    condition = ctx.arg("cond")
+    if not isinstance(condition, Mapping):
+        return ctx.compact(condition)
+    value = condition.get("expr", condition.get("ok"))
+    return value if isinstance(value, str) else ctx.compact(value)
+
+
 #: More of the reference, after the table of its keys.
 _DOC = """\
 The condition of a branch is a ref whose value is strictly `true` or `false` (`"var:v1.ok"`, also written
@@ -72,6 +80,9 @@ OP = ops.Op(
         "else": ops.step_arg("where the run goes when it is false; by default the next step"),
     },
     perform=_perform,
+    words=_words,
+    mark="◆",
+    free_paths=frozenset({("cond", "expr")}),
     controls_flow=True,
     saves_value=False,
     doc=_DOC,

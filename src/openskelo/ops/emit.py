@@ -23,6 +23,10 @@ async def _perform(ctx: ops.StepContext) -> Json:
     }
 
 
+def _words(ctx: ops.ExplainContext) -> str:
+    return f"{ctx.step.ending} ← {ctx.step.args.get('result_ref', 'nothing')}"
+
+
 #: More of the reference, after the table of its keys.
 _DOC = """\
 An emit with the status `ok` must have its result: a `result_ref` that leads to no value fails the run with `REF_UNSET`.
@@ -38,6 +42,8 @@ OP = ops.Op(
         "status": ops.plain_arg("how the run ends", {"enum": ["ok", "failed", "denied", "escalated"]}, "ok"),
     },
     perform=_perform,
+    words=_words,
+    mark="■",
     controls_flow=True,
     saves_value=False,
     doc=_DOC,

@@ -19,6 +19,11 @@ def _check(args: JsonObject, place: Position) -> None:
         place.at("max_retries", 0).warn("RETRY_NEVER", message, hint="allow at least 1, or take the retry out")
 
 
+def _words(ctx: ops.ExplainContext) -> str:
+    retry = ctx.node.retry
+    return f"{ctx.step.target}, at most {retry.max_attempts} tries ({retry.backoff})"
+
+
 #: More of the reference, after the table of its keys.
 _DOC = """\
 A retry right after its step forms one unit with it: every jump to the step goes to the retry. The retry tries the step
@@ -45,6 +50,8 @@ OP = ops.Op(
         "max_delay_ms": ops.plain_arg("the longest wait", _MILLISECONDS, 60_000),
     },
     perform=_perform,
+    words=_words,
+    mark="↻",
     check=_check,
     controls_flow=True,
     doc=_DOC,

@@ -55,6 +55,12 @@ def _check(args: JsonObject, place: Position) -> None:
         place.at("repairs", repairs).key_problem("CONFLICT", "`repairs` needs `output_schema`: any text is an answer")
 
 
+def _words(ctx: ops.ExplainContext) -> str:
+    limit = f", at most {ctx.arg('max_new_tokens')} tokens" if "max_new_tokens" in ctx.step.args else ""
+    prompt = ctx.arg("prompt_ref") or ("its prompt" if "prompt" in ctx.step.args else "its input")
+    return f"{ctx.arg('expert_id')} ← {prompt}{limit}"
+
+
 OP = ops.Op(
     name="route_expert",
     summary="asks a registered expert once and saves its answer: text, or JSON under `output_schema`",
@@ -80,6 +86,8 @@ OP = ops.Op(
         "on_denied": ops.on_denied_arg(),
     },
     perform=_perform,
+    words=_words,
+    free_paths=frozenset({("output_schema",)}),
     one_of=(("prompt_ref", "prompt", "input"),),
     check=_check,
     node_mode="ai",

@@ -93,6 +93,10 @@ def _check_returned(tool: project_registry.Tool, returned: object) -> Json:
     return value
 
 
+def _words(ctx: ops.ExplainContext) -> str:
+    return f"{ctx.arg('tool_id')} {ctx.compact(ctx.arg('args'))} ({ctx.node.effect})"
+
+
 OP = ops.Op(
     name="tool_call",
     summary="calls a registered tool and saves its result",
@@ -102,4 +106,5 @@ OP = ops.Op(
         "on_denied": ops.on_denied_arg(),
     },
     perform=_perform,
+    words=_words,
 )

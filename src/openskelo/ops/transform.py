@@ -48,6 +48,14 @@ def _check_returned(name: str, returned: object) -> Json:
         raise canonical.attempt_failure(error, message, code="HANDLER_RETURN", retryable=False) from error
 
 
+def _words(ctx: ops.ExplainContext) -> str:
+    if "fn" not in ctx.step.args:
+        return f"= {ctx.arg('expr')}"
+    refs = ctx.arg("refs")
+    sources = f" ← {', '.join(map(str, refs))}" if isinstance(refs, list) else ""
+    return f"{ctx.arg('fn')}{sources}"
+
+
 OP = ops.Op(
     name="transform",
     summary=("computes a value without effects: by a registered function with the other arguments, or by CEL"),
@@ -57,6 +65,8 @@ OP = ops.Op(
         "refs": ops.refs_arg("the values it is made of"),
     },
     perform=_perform,
+    words=_words,
+    free_paths=frozenset({("expr",)}),
     one_of=(("fn", "expr"),),
     open=True,
 )

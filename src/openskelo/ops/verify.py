@@ -77,6 +77,10 @@ def _no_verdict(name: str, description: str) -> errors.AttemptFailed:
     )
 
 
+def _words(ctx: ops.ExplainContext) -> str:
+    return f"{ctx.arg('checker_id')} ← {ctx.step.args.get('input_ref', 'nothing')}"
+
+
 OP = ops.Op(
     name="verify",
     summary='runs a registered checker with the other arguments and saves its verdict, `{"ok": true, …}`',
@@ -85,6 +89,7 @@ OP = ops.Op(
         "input_ref": ops.ref_arg("the value to check; required by every checker except those without input"),
     },
     perform=_perform,
+    words=_words,
     open=True,
     result_schema={"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]},
 )

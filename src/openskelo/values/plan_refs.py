@@ -1,13 +1,14 @@
 """References (refs) in the arguments of a plan's step: find them, parse them, and replace them by values.
 
 A string that is `var:a.b[0]`, `input:x`, `ctx:x` or `snap:x` from beginning to end is a ref, anywhere in the arguments
-except in those of `FREE`. `{"$literal": …}` stands for the value in it, which is not searched for refs.
+except at the paths that the op declares as free (`ops.Op.free_paths`). `{"$literal": …}` stands for the value in it,
+which is not searched for refs.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Literal, TypeAlias, cast
 
 from openskelo.kernel.json import Json, JsonObject
@@ -22,15 +23,6 @@ LITERAL = "$literal"
 _NAME = r"[A-Za-z_][A-Za-z0-9_-]*"
 _REF = re.compile(rf"(var|input|ctx|snap):({_NAME})((?:\.[A-Za-z0-9_-]+|\[[0-9]{{1,9}}\])*)", re.ASCII)
 _PART = re.compile(r"\.([A-Za-z0-9_-]+)|\[([0-9]+)\]", re.ASCII)
-
-#: Arguments that are free text or a schema, by op: no ref is looked for in them.
-FREE: Mapping[str, frozenset[Path]] = {
-    "ask_human": frozenset({("request", "kind"), ("request", "message"), ("answer",)}),
-    "branch": frozenset({("cond", "expr")}),
-    "route_expert": frozenset({("output_schema",)}),
-    "transform": frozenset({("expr",)}),
-}
-_NONE: frozenset[Path] = frozenset()
 
 
 class Unset(LookupError):
@@ -94,12 +86,12 @@ def as_written(arg: Json) -> Json:
     return arg[LITERAL] if isinstance(arg, Mapping) and LITERAL in arg else arg
 
 
-def find(op: str, args: JsonObject) -> Iterator[tuple[Path, Ref]]:
-    """Yield every ref in the arguments of a step, with its path in them."""
-    return _find(args, (), FREE.get(op, _NONE))
+def find(args: JsonObject, free: Set[Path]) -> Iterator[tuple[Path, Ref]]:
+    """Yield every ref in the arguments of a step, with its path in them; `free` are the paths with no refs."""
+    return _find(args, (), free)
 
 
-def _find(value: Json, place: Path, free: frozenset[Path]) -> Iterator[tuple[Path, Ref]]:
+def _find(value: Json, place: Path, free: Set[Path]) -> Iterator[tuple[Path, Ref]]:
     if place in free:
         return
     if isinstance(value, str):
@@ -113,17 +105,12 @@ def _find(value: Json, place: Path, free: frozenset[Path]) -> Iterator[tuple[Pat
             yield from _find(part, (*place, key), free)
 
 
-def is_free(op: str, args: JsonObject) -> bool:
-    """True if the only argument is one in which no ref is looked for."""
-    return len(args) == 1 and op in FREE and (*args,) in FREE[op]
-
-
-def replace(op: str, args: JsonObject, value_of: Callable[[Ref], Json]) -> JsonObject:
+def replace(args: JsonObject, free: Set[Path], value_of: Callable[[Ref], Json]) -> JsonObject:
     """Return the arguments with every ref replaced by its value; a value that looks like a ref is not read again."""
-    return cast("JsonObject", _replace(args, (), FREE.get(op, _NONE), value_of))
+    return cast("JsonObject", _replace(args, (), free, value_of))
 
 
-def _replace(value: Json, place: Path, free: frozenset[Path], value_of: Callable[[Ref], Json]) -> Json:
+def _replace(value: Json, place: Path, free: Set[Path], value_of: Callable[[Ref], Json]) -> Json:
     if place in free:
         return value
     if isinstance(value, str):

@@ -8,8 +8,8 @@ touches the node.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, assert_never
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, assert_never
 
 from openskelo.kernel import definition, events
 from openskelo.kernel.flows import visits
@@ -19,6 +19,8 @@ from openskelo.record import envelope, receipts
 from openskelo.structs import field, frozen, mutable
 from openskelo.wire import run_status, wire_ids
 
+#: True if a gate of this type starts a program. The gates are a layer above, so the projection's owner passes it.
+RunsProgram: TypeAlias = Callable[[str], bool]
 #: A handoff mentions at most this many artifacts of a visit, the newest ones.
 MAX_ARTIFACTS = 50
 #: The providers that the contract names (`wire.models.node.Provider`).
@@ -210,7 +212,9 @@ def summary_line(text: str) -> str:
 # -- the document -----------------------------------------------------------------------------------------------------
 
 
-def constant_fields(run: Run, node: definition.Node, phase: run_status.NodePhase) -> JsonObject:
+def constant_fields(
+    run: Run, node: definition.Node, phase: run_status.NodePhase, runs_program: RunsProgram
+) -> JsonObject:
     """Return the fields that stay the same for the whole run."""
     has_effect = node.effect != "pure"
     turn = node.turn or definition.Turn(role=node.mode if node.step is None else node.step.op)
@@ -233,7 +237,7 @@ def constant_fields(run: Run, node: definition.Node, phase: run_status.NodePhase
             "writeCode": has_effect,
             "writeDocs": has_effect,
             "runCommands": node.work.works_in_workspace
-            or any(gate.type == "command" for gate in (*node.pre_gates, *node.post_gates)),
+            or any(runs_program(gate.type) for gate in (*node.pre_gates, *node.post_gates)),
             "delegateOnly": False,
             **turn.capabilities,
         },

@@ -50,16 +50,29 @@ def _no_path(_: str) -> None:
     """Locate no artifact: for readers that cannot open the server's files."""
 
 
+def _no_program(_: str) -> bool:
+    """Know of no gate that starts a program: for readers that do not show what nodes may do."""
+    return False
+
+
 class Projection:
     """One run as the wire shows it, advanced fact by fact.
 
-    `locate` returns the paths of artifacts. Documents that were handed out are never changed afterwards.
+    `locate` returns the paths of artifacts, `runs_program` says which types of gates start programs. Documents that
+    were handed out are never changed afterwards.
     """
 
-    def __init__(self, run_id: str, workflow: definition.Workflow, locate: derived_events.Locate = _no_path) -> None:
+    def __init__(
+        self,
+        run_id: str,
+        workflow: definition.Workflow,
+        locate: derived_events.Locate = _no_path,
+        runs_program: node_document.RunsProgram = _no_program,
+    ) -> None:
         self.run_id = run_id
         self.seq = 0
         self._locate = locate
+        self._runs_program = runs_program
         self._run = runs.new(run_id, workflow)
         self._created_by = ""
         self._usage = node_document.Usage()
@@ -155,7 +168,7 @@ class Projection:
         self._created_by = event.by
         for key, node in self._run.workflow.nodes.items():
             self._details[key] = node_document.NodeDetails(last_activity_at=event.at)
-            fields = node_document.constant_fields(self._run, node, self._presenter.node_phase(key))
+            fields = self._constant_fields(key, node)
             self._node_documents[self._node_ids[key]] = fields
 
     def _update_graph_node(self, event: events.NodeAdded | events.NodeChanged | events.NodeRemoved) -> None:
@@ -169,9 +182,10 @@ class Projection:
             return
         details = self._details.setdefault(key, node_document.NodeDetails(last_activity_at=event.at))
         details.last_activity_at = event.at
-        node = self._run.workflow.nodes[key]
-        phase = self._presenter.node_phase(key)
-        self._new_constant_fields[key] = node_document.constant_fields(self._run, node, phase)
+        self._new_constant_fields[key] = self._constant_fields(key, self._run.workflow.nodes[key])
+
+    def _constant_fields(self, key: str, node: definition.Node) -> JsonObject:
+        return node_document.constant_fields(self._run, node, self._presenter.node_phase(key), self._runs_program)
 
     # -- derived events -----------------------------------------------------------------------------------------------
 

@@ -96,9 +96,7 @@ def _block(node: definition.Node, layer: int) -> dict[str, Json]:
         "mode": node.mode,
         "badge": node.work.badge,
         "layer": layer,
-        "op": node.step.op if node.step else None,
-        "after": list(node.after),
-        "jumps": list[Json](_jumps(node)),
+        **_order_document(node),
         "handler": node.handler,
         "experts": _experts(node),
         "inputs": [port_document(port) for port in node.inputs],
@@ -117,6 +115,15 @@ def _block(node: definition.Node, layer: int) -> dict[str, Json]:
         "bounces": [
             {"gate": bounce.when_gate, "to": bounce.route_to, "max": bounce.max_bounces} for bounce in all_bounces(node)
         ],
+    }
+
+
+def _order_document(node: definition.Node) -> dict[str, Json]:
+    """Return the op of a step, the nodes that a block waits for beside its sources, and the jumps of a step."""
+    return {
+        "op": node.step.op if node.step else None,
+        "after": list(node.after),
+        "jumps": list[Json](_jumps(node)),
     }
 
 

@@ -5,5 +5,4 @@ module_loader     finds the file and the function behind `handler:`, makes the d
 invocation        calls a function and turns every exception into AttemptFailed
 project_handler   runs a handler: async Python here, sync Python in a worker, an executable by itself;
                   collects what handlers in this process print
-apply_changes     the work of `builtin:apply-changes`, which is here because it needs the workspaces of agents
 """

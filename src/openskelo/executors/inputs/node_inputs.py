@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from typing import Any, cast
 
-from openskelo import errors
+from openskelo import errors, ops
 from openskelo.executors import stored_values
 from openskelo.executors.attempt import budget_claims, running_attempt
 from openskelo.kernel import definition
@@ -300,7 +300,7 @@ async def plan_outputs(blobs: api.BlobReader, run: Run) -> dict[str, Json]:
     values = _Values(run)
     while True:
         try:
-            outputs = values.replace_refs("outputs", output_refs, lenient=True)
+            outputs = values.replace_refs(output_refs, lenient=True)
         except _NotLoaded as missing:
             await values.load(blobs, missing)
         else:
@@ -330,7 +330,7 @@ class _Values:
     def arguments(self, step: definition.Step) -> dict[str, Json]:
         """Return the arguments of a step."""
         op = step.op
-        args = self._emit_arguments(step) if op == "emit" else self.replace_refs(op, step.args, lenient=False)
+        args = self._emit_arguments(step) if op == "emit" else self.replace_refs(step.args, ops.free_paths(op))
         if op == "transform":
             text = args.get("expr")
             if isinstance(text, str):
@@ -343,13 +343,16 @@ class _Values:
     def _emit_arguments(self, step: definition.Step) -> dict[str, Json]:
         args: dict[str, Json] = {}
         for name, value in step.args.items():
-            args |= self.replace_refs("emit", {name: value}, lenient=emit.may_be_null(step.ending or "ok", name))
+            args |= self.replace_refs({name: value}, lenient=emit.may_be_null(step.ending or "ok", name))
         return args
 
-    def replace_refs(self, op: str, args: JsonObject, *, lenient: bool) -> dict[str, Json]:
-        """Return `args` with values for refs; one without a value is null if `lenient`, else REF_UNSET."""
-        if plan_refs.is_free(op, args):
-            return {**args}
+    def replace_refs(
+        self, args: JsonObject, free: Set[plan_refs.Path] = frozenset(), *, lenient: bool = False
+    ) -> dict[str, Json]:
+        """Return `args` with values for refs, but not at the paths of `free`.
+
+        A ref without a value is null if `lenient`, else REF_UNSET.
+        """
 
         def value_of(ref: plan_refs.Ref) -> Json:
             try:
@@ -361,7 +364,7 @@ class _Values:
                     f"{ref} is read, and nothing has set it", code="REF_UNSET", retryable=False
                 ) from None
 
-        return {**plan_refs.replace(op, args, value_of)}
+        return {**plan_refs.replace(args, free, value_of)}
 
     def _with_scope(self, text: str) -> JsonObject:
         """Return an expression with the values that it names."""

@@ -8,14 +8,19 @@ path/to/program         an executable of the project
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
 from openskelo import errors
 from openskelo.executors import api
 from openskelo.executors.attempt import port_contract, running_attempt
-from openskelo.executors.handlers import apply_changes, invocation
+from openskelo.executors.handlers import invocation
 from openskelo.handlers import builtin, context, secrets
 from openskelo.kernel import definition
-from openskelo.kernel.json import Json
+from openskelo.kernel.json import Json, JsonObject
 from openskelo.programs import time_limit
+from openskelo.providers import protocol, scripted
+from openskelo.structs import frozen
 from openskelo.values import canonical
 
 
@@ -82,19 +87,54 @@ def _builtin(node: definition.Node, name: str, services: api.Services) -> api.Wo
     handler = builtin.HANDLERS.get(name)
     if handler is None:
         raise _unknown(f"there is no built-in handler {name!r}")
-    run = handler.run
+    access = _Access.of(services)
     # Most handlers return more than a block declares; the rest is dropped.
     output_names = None if handler.exact_outputs else frozenset(port.name for port in node.outputs)
 
     async def work(attempt: running_attempt.RunningAttempt) -> object:
-        ctx = make_context(attempt, services)
-        pending_result = apply_changes.run(ctx, services) if run is None else run(ctx, services.project)
+        pending_result = handler.run(make_context(attempt, services), access)
         outputs = await time_limit.within(node.timeout_ms, pending_result)
         if output_names is None:
             return outputs
         return {name: value for name, value in outputs.items() if name in output_names}
 
     return work
+
+
+@frozen
+class _Access:
+    """The `builtin.Access` of the handlers of one engine."""
+
+    root: Path
+    data_dir: Path
+    write_roots: Sequence[Path]
+    read_roots: Sequence[Path]
+    allow_private_addresses: bool
+    provider: Callable[[], protocol.Provider | None]
+
+    @classmethod
+    def of(cls, services: api.Services) -> _Access:
+        """Return the access that an engine's services allow."""
+        project = services.project
+        return cls(
+            root=project.root,
+            data_dir=project.data_dir,
+            write_roots=project.write_roots,
+            read_roots=project.read_roots,
+            allow_private_addresses=project.allow_private_addresses,
+            provider=services.provider,
+        )
+
+    async def apply_changes(self, run_id: str, node: str, message: Json) -> JsonObject | None:
+        from openskelo.agents.workspace import apply_changes, workspace  # noqa: PLC0415 -- a run without agents imports none of it
+
+        if isinstance(self.provider(), scripted.Scripted):  # a test: its agents have changed nothing
+            return {"branch": f"skelo/apply/{run_id}", "commit": "", "files_changed": []}
+        place = workspace.find(self.data_dir, run_id, node)
+        if place is None:
+            return None
+        result = await apply_changes.apply(place, apply_changes.commit_message(place, message))
+        return {"branch": result.branch, "commit": result.commit, "files_changed": list(result.files)}
 
 
 def _local(node: definition.Node, local: invocation.LocalHandler, services: api.Services) -> api.Work:

@@ -14,7 +14,7 @@ Loading a workflow imports the modules of the handlers that it names. So a modul
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from openskelo import errors
 from openskelo.extensions import Catalog, Position
@@ -24,8 +24,24 @@ from openskelo.kernel.json import Json, JsonObject
 from openskelo.structs import frozen
 from openskelo.values.schema import validator
 
+
+class Access(file_access.Access, Protocol):
+    """The folders and switches that the project allows a handler, and the workspaces of agents.
+
+    The executor implements it (`executors/kinds/deterministic.py`), because workspaces are a layer above. Most handlers
+    need only a `file_access.Access` and ask for no more.
+    """
+
+    async def apply_changes(self, run_id: str, node: str, message: Json) -> JsonObject | None:
+        """Commit what the agent of a node has changed in its workspace (Refused).
+
+        Return the outputs of `builtin:apply-changes`; None if the node has no workspace.
+        """
+        ...
+
+
 #: Does the work: returns the outputs, or raises AttemptFailed.
-Run: TypeAlias = Callable[[context.Context, file_access.Access], Awaitable[JsonObject]]
+Run: TypeAlias = Callable[[context.Context, Access], Awaitable[JsonObject]]
 #: The JSON Schema of each output by name.
 Outputs: TypeAlias = Mapping[str, JsonObject]
 
@@ -53,8 +69,7 @@ class Handler:
     summary: str
     #: The JSON Schema of its config, its keys made by `key`. The value of a key `*_from` is the name of an input.
     config: JsonObject
-    #: Does the work; None if the executor brings it.
-    run: Run | None
+    run: Run
     #: The schemas of its outputs; None if `outputs_by` computes them from the block, or only the config has them.
     outputs: Outputs | None = None
     outputs_by: Callable[[definition.Node], Outputs] | None = None

@@ -1,12 +1,31 @@
 """`builtin:apply-changes`: commits what a coding agent of the same run has changed, on a branch of the repository.
 
-It does what `skelo apply RUN NODE` does, and is meant to follow an approval. The executor brings the function, because
-workspaces are a layer above the handlers (`executors/handlers/apply_changes.py`).
+It does what `skelo apply RUN NODE` does, and is meant to follow an approval.
 """
 
 from __future__ import annotations
 
-from openskelo.handlers import builtin
+from openskelo import errors
+from openskelo.handlers import builtin, context
+from openskelo.kernel.json import JsonObject
+
+
+async def run(ctx: context.Context, access: builtin.Access) -> JsonObject:
+    """Return branch, commit and files; raise AttemptFailed, never retried, if nothing was applied."""
+    builtin.check_config(HANDLER, ctx.config)
+    node = builtin.text(ctx.config, "node") or ""
+    message = ctx.inputs.get(builtin.text(ctx.config, "message_from") or "")
+    try:
+        applied = await access.apply_changes(ctx.run_id, node, message)
+    except errors.Refused as error:
+        raise errors.AttemptFailed(error.message, code=error.code, hint=error.hint, retryable=False) from error
+    if applied is None:
+        hint = "`node` of its config is the block in which the agent works"
+        raise errors.AttemptFailed(
+            f"the block {node!r} has no workspace in this run", code="WORKSPACE_NOT_FOUND", hint=hint, retryable=False
+        )
+    return applied
+
 
 _DOC = """
 It does what `skelo apply RUN NODE` does, and is meant to follow an approval. Your branch and files stay as they are.
@@ -26,7 +45,7 @@ HANDLER = builtin.Handler(
         },
         required=["node"],
     ),
-    run=None,
+    run=run,
     outputs={
         "branch": {"type": "string"},
         "commit": {"type": "string"},

@@ -74,8 +74,12 @@ class Checker:
     needs_input: bool = True
     #: The verdict depends on more than the arguments.
     reads_outside: bool = False
+    #: It runs the command in its argument `argv`: unless the project fixes that, it has to allow commands.
+    runs_command: bool = False
     #: Markdown for its row in the reference.
     doc: str = ""
+    #: Arguments that are used as they are written: a ref in them is text.
+    constant_args: frozenset[str] = frozenset()
     #: Arguments that are compiled when it runs; the loader compiles them before (InvalidInput).
     compiles: Mapping[str, Callable[[Json], object]] = field(default_factory=dict[str, Callable[[Json], object]])
 

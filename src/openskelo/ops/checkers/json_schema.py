@@ -42,5 +42,6 @@ CHECKER = checkers.Checker(
     summary="the value matches the schema; with `parse`, the JSON in the text does; gives `problems`",
     args=checkers.args_schema({"schema": {"type": "object"}, "parse": checkers.FLAG}, required=["schema"]),
     check=_check,
+    constant_args=frozenset({"schema"}),
     compiles={"schema": _compile},
 )

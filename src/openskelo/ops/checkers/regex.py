@@ -31,5 +31,6 @@ CHECKER = checkers.Checker(
         {"pattern": checkers.TEXT, "full": checkers.FLAG, "negate": checkers.FLAG}, required=["pattern"]
     ),
     check=_check,
+    constant_args=frozenset({"pattern"}),
     compiles={"pattern": _compile},
 )

@@ -91,5 +91,7 @@ CHECKER = checkers.Checker(
     check=_check,
     needs_input=False,
     reads_outside=True,
+    runs_command=True,
+    constant_args=frozenset({"argv"}),
     doc=_DOC,
 )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, TypeVar
 
 from openskelo.handlers import project_registry
-from openskelo.kernel.json import Json
+from openskelo.kernel.json import Json, JsonObject
 from openskelo.ops import checkers, tools, transforms
 
 _Entry_co = TypeVar("_Entry_co", covariant=True)
@@ -41,8 +41,8 @@ class _Entries(Mapping[str, _Entry_co]):
         return len(self._definitions)
 
 
-#: Arguments of checkers and transforms that are used as written: a ref in them is text.
-CONSTANT_ARGS = frozenset({"schema", "pattern", "argv", "template", "separator"})
+#: Arguments of the project's own functions that are used as written: skelo.yaml cannot say which are.
+_CONSTANT_ARGS_OF_PROJECT = frozenset({"schema", "pattern", "argv", "template", "separator"})
 
 TOOLS: Mapping[str, project_registry.Tool] = _Entries(tools.TOOLS)
 CHECKERS: Mapping[str, project_registry.Function] = _Entries(checkers.CHECKERS)
@@ -64,7 +64,24 @@ def transform(registry: project_registry.Registry, name: str) -> project_registr
     return registry.transforms.get(name) or TRANSFORMS.get(name)
 
 
+def constant_args(registry: project_registry.Registry, args: JsonObject) -> frozenset[str]:
+    """Return the arguments that the function named in a step's arguments uses as written: a ref in them is text."""
+    match args:
+        case {"checker_id": str() as name}:
+            function = checker(registry, name)
+        case {"fn": str() as name}:
+            function = transform(registry, name)
+        case _:
+            function = None
+    if function is None or function.kind != "builtin":
+        return _CONSTANT_ARGS_OF_PROJECT
+    return _definition(function.target).constant_args
+
+
 def compilers(target: str) -> Mapping[str, Callable[[Json], object]]:
     """Return what compiles the arguments of a built-in checker or transform, by argument (InvalidInput)."""
-    definition = checkers.CHECKERS.get(target) or transforms.TRANSFORMS.get(target)
-    return {} if definition is None else definition.compiles
+    return _definition(target).compiles
+
+
+def _definition(target: str) -> checkers.Checker | transforms.Transform:
+    return checkers.CHECKERS[target] if target in checkers.CHECKERS else transforms.TRANSFORMS[target]

@@ -27,6 +27,10 @@ class Transform:
     apply: Callable[[JsonObject, JsonObject], Json]
     #: Markdown for its row in the reference.
     doc: str = ""
+    #: Arguments that a step gets if it names none: refs to inputs, of which those count that the plan has.
+    default_args: Mapping[str, str] = field(default_factory=dict[str, str])
+    #: Arguments that are used as they are written: a ref in them is text.
+    constant_args: frozenset[str] = frozenset()
     #: Arguments that are compiled when it runs; the loader compiles them before (InvalidInput).
     compiles: Mapping[str, Callable[[Json], object]] = field(default_factory=dict[str, Callable[[Json], object]])
 

@@ -26,4 +26,5 @@ TRANSFORM = transforms.Transform(
     ),
     args=transforms.args_schema({"refs": {"type": "array"}, "task": {}, "instructions": {}}),
     apply=_apply,
+    default_args={"task": "input:task"},
 )

@@ -18,4 +18,5 @@ TRANSFORM = transforms.Transform(
     summary="one text, with `separator` (by default a blank line) between; other values as JSON",
     args=transforms.args_schema({"refs": {"type": "array"}, "separator": {"type": "string"}}, required=["refs"]),
     apply=_apply,
+    constant_args=frozenset({"separator"}),
 )

@@ -23,5 +23,6 @@ TRANSFORM = transforms.Transform(
     summary="the text with every `{{ CEL }}` in it replaced; it sees `values`",
     args=transforms.args_schema({"template": {"type": "string"}, "values": {"type": "object"}}, required=["template"]),
     apply=_apply,
+    constant_args=frozenset({"template"}),
     compiles={"template": _compile},
 )

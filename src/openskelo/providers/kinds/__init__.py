@@ -60,6 +60,8 @@ class Kind:
     price_list: str | None = None
     #: It answers without a network.
     local: bool = False
+    #: The most tokens of a plan that it drafts: less where it is slow and its window small.
+    max_draft_tokens: int = 8_000
     #: Its answers are counted and priced (`providers.prices`); a recording keeps the recorded counts.
     priced: bool = True
     #: The environment variable of its key, when the project names none and no other address.

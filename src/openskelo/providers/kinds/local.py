@@ -238,5 +238,6 @@ KIND = kinds.Kind(
     doc="`model_path`, `n_ctx` (8192) and `threads` (1)",
     free=True,
     local=True,
+    max_draft_tokens=2_000,
     concurrency=1,
 )

@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 
 import orjson
 
-from openskelo import errors
+from openskelo import errors, gates
 from openskelo.history import loading
 from openskelo.kernel import definition, events, ids
 from openskelo.kernel.json import JsonObject
@@ -66,7 +66,7 @@ ProjectionFactory: TypeAlias = Callable[[str, definition.Workflow], Projection]
 
 def _projections_of(store: api.EventFiles) -> ProjectionFactory:
     """Return what creates the projections of a store's runs; they show the paths of the store's files."""
-    return lambda run_id, workflow: projection.Projection(run_id, workflow, store.locate_blob)
+    return lambda run_id, workflow: projection.Projection(run_id, workflow, store.locate_blob, gates.runs_program)
 
 
 @frozen

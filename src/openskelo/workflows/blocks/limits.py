@@ -83,15 +83,16 @@ def budgets(section: cursor.Cursor | None) -> definition.Limits:
 
 
 def estimate(section: cursor.Cursor | None, mode: str) -> definition.Estimate | None:
-    """Read the `estimate` section; only a model uses tokens and money."""
+    """Read the `estimate` section; only a node that calls a model of the project uses tokens and money."""
     fields = None if section is None else section.fields({"tokens", "cost_usd", "duration_sec"})
     if fields is None:
         return None
     tokens = fields.integer("tokens", 0, 0, _MAX_COUNT)
     cost = fields.number("cost_usd", 0, 0, _MAX_USD)
+    calls_model = definition.work_kind(mode).calls_model
     for key, value in (("tokens", tokens), ("cost_usd", cost)):
-        if mode != "ai" and value and (place := fields.get(key)) is not None:
-            reason = "a deterministic block calls no model" if mode == "deterministic" else "an approval calls no model"
+        if not calls_model and value and (place := fields.get(key)) is not None:
+            reason = f"a block of mode {mode} calls no model of the project"
             place.problem("ESTIMATE_INVALID", f"`{key}` must be 0: {reason}")
     duration = fields.number("duration_sec", 0, 0, 366 * 86_400)
     return definition.Estimate(tokens=tokens, cost_usd=float(cost), duration_sec=float(duration))

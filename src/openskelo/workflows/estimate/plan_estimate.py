@@ -101,18 +101,19 @@ def estimate_plan(workflow: definition.Workflow, history: Quantities, bounds: Qu
 
 
 def _with_least_needed(by_mode: Mapping[str, Range], best: Cost) -> dict[str, Range]:
-    """Return the modes with the tokens and model cost of the best case, which `checks.check_budget` demands.
+    """Return the modes, the one that calls models with the tokens and model cost of the best case.
 
-    Past runs may have used less than they reserved; a budget must allow the reservation all the same.
+    `checks.check_budget` demands those: past runs may have used less than they reserved, and a budget must allow the
+    reservation all the same. They are one reservation, so they count for one mode.
     """
-    ranges = dict(by_mode)
-    if "ai" in ranges:
-        least = ranges["ai"].minimum
-        least_needed = replace(
-            least, tokens=best.tokens, cost_usd=least.cost_usd + best.cost_nanousd / definition.NANO_PER_USD
-        )
-        ranges["ai"] = replace(ranges["ai"], minimum=least_needed)
-    return ranges
+    mode = next((mode for mode in by_mode if definition.work_kind(mode).calls_model), None)
+    if mode is None:
+        return {**by_mode}
+    least = by_mode[mode].minimum
+    least_needed = replace(
+        least, tokens=best.tokens, cost_usd=least.cost_usd + best.cost_nanousd / definition.NANO_PER_USD
+    )
+    return {**by_mode, mode: replace(by_mode[mode], minimum=least_needed)}
 
 
 def _with_reservation(node: definition.Node, bound: Quantity | None) -> definition.Node:

@@ -8,7 +8,7 @@ retry, and the run goes on behind both, so that the step is not done again after
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 from openskelo import ops
@@ -29,10 +29,9 @@ _DEFAULT_DELAY_MS = 1_000
 
 
 def build_nodes(
-    drafts: Mapping[str, step.Draft], scope: name_check.Scope, inputs: Collection[str], outputs: JsonObject
+    drafts: Mapping[str, step.Draft], scope: name_check.Scope, outputs: JsonObject
 ) -> dict[str, definition.Node]:
-    """Return the nodes of a plan whose jumps are checked; `inputs` and `outputs` are those of the plan."""
-    drafts = {key: _with_task(draft) if "task" in inputs else draft for key, draft in drafts.items()}
+    """Return the nodes of a plan whose jumps are checked; `outputs` are those of the plan."""
     drafts = {key: _with_outputs(draft, outputs) if draft.op == "emit" else draft for key, draft in drafts.items()}
     retries = _retries_of_previous(drafts)
     following = {
@@ -76,13 +75,6 @@ def _node(
         reserve=_reserve(draft, tool),
         step=_step(draft, following, retries),
     )
-
-
-def _with_task(draft: step.Draft) -> step.Draft:
-    """Return an `assemble_prompt` that names no task with the plan's own task; any other step as it is."""
-    if draft.op != "transform" or draft.args.get("fn") != "assemble_prompt" or "task" in draft.args:
-        return draft
-    return replace(draft, args={**draft.args, "task": "input:task"})
 
 
 def _with_outputs(draft: step.Draft, outputs: JsonObject) -> step.Draft:

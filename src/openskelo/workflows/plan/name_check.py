@@ -12,7 +12,7 @@ from openskelo import ops
 from openskelo.handlers import project_registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.ops import functions
+from openskelo.ops import checkers, functions
 from openskelo.providers import config, kinds
 from openskelo.structs import field, frozen
 from openskelo.values import plan_refs
@@ -133,7 +133,8 @@ def _check_checker(draft: step.Draft, scope: Scope) -> None:
         return
     if checker.needs_input and not _is_written(draft.written, "input_ref"):
         draft.written.problem("MISSING_KEY", f"`args` needs the key `input_ref`: {name} checks something")
-    if checker.target == "tests_pass" and "argv" not in checker.config and not scope.commands:
+    runs_command = checker.kind == "builtin" and checkers.CHECKERS[checker.target].runs_command
+    if runs_command and "argv" not in checker.config and not scope.commands:
         hint = "fix `argv` under `checkers` in skelo.yaml, or allow: {commands: true}"
         draft.at("checker_id").problem("COMMANDS_NOT_ALLOWED", "this project does not allow commands", hint=hint)
     _check_function_args(draft, checker)
@@ -185,7 +186,7 @@ def _check_args(
             place.at(name, value).key_problem("UNKNOWN_KEY", f"unknown key {name[:60]!r}", hint=hint)
     required = schema.get("required")
     for name in required if isinstance(required, list) else ():
-        if isinstance(name, str) and name not in fixed and not _is_written(place, name):
+        if isinstance(name, str) and name not in fixed and name not in args and not _is_written(place, name):
             place.problem("MISSING_KEY", f"{place.name} needs the key `{name}`")
 
 

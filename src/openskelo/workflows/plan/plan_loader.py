@@ -7,13 +7,14 @@ one go, and only goes on to a stage if the stages before it have given it someth
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import cast
 
 from openskelo import errors, ops
 from openskelo.handlers import project_registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
+from openskelo.ops import functions, transforms
 from openskelo.providers import config
 from openskelo.structs import frozen, replace
 from openskelo.values import plan_refs
@@ -67,7 +68,8 @@ def _read_plan(place: cursor.Cursor, scope: name_check.Scope) -> definition.Work
     header = _read_header(fields)
     values = _read_values(fields)
     budget = limits.budgets(fields.get("budgets"))
-    drafts, names_in_text = _read_steps(fields)
+    drafts, names_in_text = _read_steps(fields, scope.registry)
+    drafts = {key: _with_default_args(draft, scope.registry, values.inputs) for key, draft in drafts.items()}
     outputs = _read_outputs(fields.get("outputs"))
     jumps_resolved = _check_jumps(drafts, names_in_text)
     for draft in drafts.values():
@@ -85,7 +87,7 @@ def _read_plan(place: cursor.Cursor, scope: name_check.Scope) -> definition.Work
         return None
     workflow = replace(
         header,
-        nodes=build.build_nodes(drafts, scope, values.inputs, outputs.written),
+        nodes=build.build_nodes(drafts, scope, outputs.written),
         inputs=tuple(_input_port(name, value) for name, value in values.inputs.items()),
         limits=_limit_tool_spend(budget, scope),
         plan=definition.Plan(
@@ -227,7 +229,9 @@ def _read_declared_names(entries: list[cursor.Cursor]) -> _DeclaredNames:
     )
 
 
-def _read_steps(fields: cursor.Fields) -> tuple[dict[str, step.Draft], _DeclaredNames]:
+def _read_steps(
+    fields: cursor.Fields, registry: project_registry.Registry
+) -> tuple[dict[str, step.Draft], _DeclaredNames]:
     place = fields.need("steps")
     entries = [] if place is None else place.items() or []
     if place is not None and place.value == []:
@@ -238,13 +242,26 @@ def _read_steps(fields: cursor.Fields) -> tuple[dict[str, step.Draft], _Declared
     drafts: dict[str, step.Draft] = {}
     for entry in entries:
         key = step.read_id(entry)
-        draft = None if key is None else step.read(key, entry)
+        draft = None if key is None else step.read(key, entry, registry)
         if key is not None and key in drafts:
             first = drafts[key].place.path[-1]
             entry.at("id", key).problem("DUPLICATE_ID", f"two steps are called {key!r} (also steps[{first}])")
         elif key is not None and draft is not None:
             drafts[key] = draft
     return drafts, _read_declared_names(entries)
+
+
+def _with_default_args(draft: step.Draft, registry: project_registry.Registry, inputs: Collection[str]) -> step.Draft:
+    """Return a step with the default arguments of its transform, as far as the plan has the inputs they refer to."""
+    function = functions.transform(registry, draft.text("fn") or "") if draft.op == "transform" else None
+    if function is None or function.kind != "builtin":
+        return draft
+    usable_args = {
+        name: text
+        for name, text in transforms.TRANSFORMS[function.target].default_args.items()
+        if text.removeprefix("input:") in inputs and name not in function.config
+    }
+    return replace(draft, args={**usable_args, **draft.args})
 
 
 def _check_jumps(drafts: Mapping[str, step.Draft], written: _DeclaredNames) -> bool:

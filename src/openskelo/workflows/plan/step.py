@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from openskelo import errors, ops
+from openskelo.handlers import project_registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.ops import functions
@@ -89,15 +90,18 @@ def read_id(entry: cursor.Cursor) -> str | None:
     return text
 
 
-def read(key: str, entry: cursor.Cursor) -> Draft | None:
-    """Return the step at `entry`; None if it has no known op, which is a Problem."""
+def read(key: str, entry: cursor.Cursor, registry: project_registry.Registry) -> Draft | None:
+    """Return the step at `entry`; None if it has no known op, which is a Problem.
+
+    `registry` is the project's: the function that a step names says which arguments hold no refs.
+    """
     fields = entry.fields(KEYS)
     op_place = None if fields is None else fields.need("op")
     op = None if op_place is None else _read_op(op_place)
     if fields is None or op is None:
         return None
     args_field = fields.get("args") or entry.at("args", {})
-    args, uses = _read_args(op, args_field)
+    args, uses = _read_args(op, args_field, registry)
     if op == "emit" and args.get("status") != "ok":
         uses = tuple(replace(use, needed=False) for use in uses)  # only a run that ends as ok needs its result
     return Draft(
@@ -164,13 +168,18 @@ def _read_timeout(place: cursor.Cursor | None, op: definition.Op) -> int | None:
     return _read_positive(place, _MAX_TIMEOUT_MS)
 
 
-def _read_args(op: definition.Op, written: cursor.Cursor) -> tuple[JsonObject, tuple[Use, ...]]:
+def _read_args(
+    op: definition.Op, written: cursor.Cursor, registry: project_registry.Registry
+) -> tuple[JsonObject, tuple[Use, ...]]:
     """Return the arguments with their defaults, and the refs in them; Problems where they are not what the op takes."""
     takes = ops.OPS[op]
     fields = written.fields(None if takes.open else takes.args.keys())
     if fields is None:
         return {}, ()
     args: dict[str, Json] = {name: arg.default for name, arg in takes.args.items() if arg.default is not None}
+    constant_args = frozenset[str]()
+    if takes.open:
+        constant_args = functions.constant_args(registry, cast("JsonObject", written.value))
     uses: list[Use] = []
     for place in fields:
         name = str(place.path[-1])
@@ -179,7 +188,8 @@ def _read_args(op: definition.Op, written: cursor.Cursor) -> tuple[JsonObject, t
             continue
         if arg is not None and not _check_arg(place, arg):
             continue
-        args[name] = _read_arg(op, place, arg, uses)
+        kind_of_functions: ops.ArgKind = "free" if name in constant_args else "value"
+        args[name] = _read_arg(op, place, kind_of_functions if arg is None else arg.kind, uses)
     for name, arg in takes.args.items():
         if arg.required and name not in fields:
             fields.missing(name)
@@ -221,12 +231,9 @@ def _check_ref(place: cursor.Cursor) -> bool:
     return False
 
 
-def _read_arg(op: definition.Op, place: cursor.Cursor, arg: ops.Arg | None, uses: list[Use]) -> Json:
+def _read_arg(op: definition.Op, place: cursor.Cursor, kind: ops.ArgKind, uses: list[Use]) -> Json:
     """Return an argument as the run sees it, and add the refs in it to `uses`."""
     name = str(place.path[-1])
-    kind = "free" if name in functions.CONSTANT_ARGS else "value"
-    if arg is not None:
-        kind = arg.kind
     if op in ("transform", "branch") and isinstance(text := _expression(op, place), str):
         _compile(place if op == "transform" else place.at("expr", text), text, op, uses)
         return place.value
@@ -236,11 +243,7 @@ def _read_arg(op: definition.Op, place: cursor.Cursor, arg: ops.Arg | None, uses
         if is_plain_condition:
             return {"ok": place.value}
         return place.value
-    if (
-        kind in ("free", "name", "plain")
-        and (name,) not in plan_refs.FREE.get(op, frozenset())
-        and plan_refs.needs_literal(place.value)
-    ):
+    if kind in ("free", "name", "plain") and (name,) not in ops.free_paths(op) and plan_refs.needs_literal(place.value):
         return {plan_refs.LITERAL: place.value}
     if name == "output_schema":
         _check_schema(place)
@@ -275,7 +278,7 @@ def _compile(place: cursor.Cursor, text: str, op: definition.Op, uses: list[Use]
 def _collect_refs(op: definition.Op, place: cursor.Cursor, path: plan_refs.Path, uses: list[Use]) -> None:
     """Append every ref at or below a value to `uses`; a text that only looks like a ref is a Problem."""
     value = place.value
-    if path in plan_refs.FREE.get(op, frozenset()):
+    if path in ops.free_paths(op):
         return
     key = next((part for part in reversed(path) if isinstance(part, str)), "")
     match value:
