@@ -147,6 +147,17 @@ def test_runs_lists_the_newest_first_and_nothing_where_there_is_no_data_dir(
     assert not (tmp_path / "none").exists()
 
 
+def test_an_empty_list_names_the_data_dir(ended: tuple[Skelo, Result], tmp_path: Path) -> None:
+    skelo, _ = ended
+    none = tmp_path / "none"
+    assert skelo("runs", "--data-dir", str(none)).err == f"no runs in {none}\n"
+    assert skelo("runs", "--status", "failed").err == f"no failed runs in {skelo.folder}/.skelo\n"
+    nothing = "nothing is waiting for a person"
+    assert skelo("approvals", "--data-dir", str(none)).err == f"{nothing}: no runs are kept in {none}\n"
+    assert skelo("approvals").err == f"{nothing}\n"
+    assert not none.exists()
+
+
 def test_events_are_the_lines_of_the_log(ended: tuple[Skelo, Result]) -> None:
     skelo, ran = ended
     printed = skelo("events", "last", "--json")
