@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import SKELO, Result, Skelo, clean_environment
+from tests.cli.terminals import Terminal
 
 CHAIN = """\
 name: chain
@@ -198,6 +199,16 @@ def test_receipts_verify_replay_export_agree(ended: tuple[Skelo, Result], tmp_pa
     file.write_bytes(file.read_bytes().replace(b"succeeded", b"succeedee", 1))
     altered = skelo("verify", str(file), folder=tmp_path)
     assert (altered.code, altered.out.split()[0]) == (1, "altered")
+
+
+def test_the_path_of_an_export_is_its_last_line_on_a_terminal_too(ended: tuple[Skelo, Result], tmp_path: Path) -> None:
+    skelo, _ = ended
+    file = tmp_path / "run.skelo.jsonl"
+    terminal = Terminal(skelo.folder, "export", "last", "--output", str(file))
+    assert terminal.end() == 0
+    lines = terminal.seen.splitlines()
+    assert lines[0].startswith("6 events, ")
+    assert lines[-1] == str(file)
 
 
 def test_fork_keeps_what_came_before_and_diff_shows_the_rest(ended: tuple[Skelo, Result], tmp_path: Path) -> None:
