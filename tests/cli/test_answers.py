@@ -99,6 +99,14 @@ def test_a_pipe_stops_at_a_question_and_names_the_commands_that_answer(skelo: Sk
     assert "--reason …\n" in result.out
 
 
+def test_an_empty_line_ends_a_prompt_of_several_paragraphs(skelo: Skelo) -> None:
+    skelo.write(
+        "review.yaml", REVIEW.replace('"Publish {{ inputs.title }}?"', '"Publish?\\n\\n- {{ inputs.title }}\\n"')
+    )
+    result = skelo("run", "review.yaml", "--input", "title=Bees")
+    assert "  ask: Publish?\n\n    - Bees\n\n    skelo approve " in result.out
+
+
 def test_what_must_be_given_to_say_yes_is_not_in_brackets(skelo: Skelo) -> None:
     skelo.write("review.yaml", REVIEW.replace("        type: object\n", "        required: [title, copies, loud]\n"))
     result = skelo("run", "review.yaml", "--input", "title=Bees")

@@ -135,3 +135,26 @@ def test_an_inputs_file_must_hold_an_object(tmp_path: Path) -> None:
     file.write_text("[1]")
     with pytest.raises(errors.InvalidInput, match="holds a list, not an object"):
         inputs.from_file(str(file))
+
+
+@pytest.mark.parametrize(
+    ("schema", "example"),
+    [
+        ({"type": "array", "items": {"type": "string"}}, 'string[], written as JSON, such as ["a", "b"]'),
+        ({"type": "object"}, 'object, written as JSON, such as {"a": 1}'),
+        ({"type": "integer"}, "integer, written as JSON"),
+    ],
+)
+def test_a_value_that_is_not_json_is_answered_with_an_example(schema: JsonObject, example: str) -> None:
+    with pytest.raises(errors.InvalidInput) as caught:
+        inputs.from_pairs(["k=foo"], {"k": schema})
+    assert caught.value.hint == f"k wants {example}"
+
+
+def test_a_pair_in_the_place_of_a_file_is_answered_with_the_option_for_pairs() -> None:
+    with pytest.raises(errors.InvalidInput) as caught:
+        inputs.of_run([], [], "name=Ada")
+    assert (caught.value.code, caught.value.hint) == ("FILE_UNREADABLE", "did you mean --input name=Ada?")
+    with pytest.raises(errors.InvalidInput) as caught:
+        inputs.from_file("name=Ada", pair_option="--set")
+    assert caught.value.hint == "did you mean --set name=Ada?"

@@ -57,6 +57,12 @@ def test_items_that_a_person_has_taken_out_are_not_waited_for(shown: run_view.Li
     assert "0/1" in _drawn(shown)
 
 
+def test_an_answer_is_shown_with_its_reason(shown: run_view.Live) -> None:
+    shown.show(_event("approval.requested", node="edit", prompt="Publish?"))
+    shown.show(_event("approval.resolved", node="edit", resolution={"status": "approved"}, by="ada", reason="not\nnow"))
+    assert "approved by ada: not now" in _drawn(shown)
+
+
 def test_failed_items_that_are_kept_count_as_done(shown: run_view.Live) -> None:
     error: Json = {"code": "BAD", "message": "no"}
     shown.show(_event("node.resolved", node="draft", visit=1, count=3))

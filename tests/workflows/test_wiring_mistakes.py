@@ -338,3 +338,13 @@ def test_every_mistake_is_found_at_its_place(group: str, tmp_path: Path) -> None
         text, wanted[name] = marking.expected(*case)
         found[name] = marking.errors(marking.check(text, tmp_path))
     assert found == wanted
+
+
+@pytest.mark.parametrize("source", ["a.txt", "inputs.texd", "aa.text", "nothing"])
+@pytest.mark.parametrize("required", ["true", "false"])
+def test_a_wrong_source_is_not_also_called_missing(source: str, required: str, tmp_path: Path) -> None:
+    port = f"{{type: string, required: {required}, from: {source}}}"
+    text = f"inputs: {{text: string}}\nblocks: [{_A}, {{id: b, inputs: {{text: {port}, x: {port}}}}}]\n"
+    found = marking.check(text, tmp_path)
+    assert len(marking.errors(found)) == 2
+    assert marking.warnings(found) == []

@@ -30,6 +30,8 @@ _JSON_FILE: JsonObject = {"type": ["object", "array", "number", "boolean", "null
 _LARGEST_BYTES = 256 * 1024 * 1024
 #: A text that starts like a JSON object, list or string, or that is a number.
 _LIKE_JSON = re.compile(r"""\s*([{\["]|-?\d[\d.]*([eE][+-]?\d*)?\s*$)""")
+#: Examples of JSON, by the type that `describe` returns.
+_SUCH_AS = {"string[]": ', such as ["a", "b"]', "object": ', such as {"a": 1}'}
 
 
 def of_run(ports: Iterable[definition.Port], pairs: Iterable[str], file: str | None) -> dict[str, Json]:
@@ -39,9 +41,13 @@ def of_run(ports: Iterable[definition.Port], pairs: Iterable[str], file: str | N
     return values
 
 
-def from_file(file: str) -> dict[str, Json]:
-    """Return the JSON object in `file`; `-` is standard input."""
-    text = sys.stdin.buffer.read() if file == "-" else _read(Path(file))
+def from_file(file: str, *, pair_option: str = "--input") -> dict[str, Json]:
+    """Return the JSON object in `file`; `-` is standard input.
+
+    `pair_option` is the option for single values, named in the error if `file` is a `k=v` pair.
+    """
+    hint = f"did you mean {pair_option} {file}?" if "=" in file else None
+    text = sys.stdin.buffer.read() if file == "-" else _read(Path(file), hint)
     value = canonical.loads_untrusted(text)
     if not isinstance(value, Mapping):
         raise errors.InvalidInput(
@@ -86,9 +92,9 @@ def parse(name: str, text: str, schema: JsonObject) -> Json:
             raise errors.InvalidInput(f"{name}: {error.message}", code=error.code, hint=error.hint) from error
         if _takes_text(text, schema):
             return canonical.admit(text)
-        raise errors.InvalidInput(
-            f"{name}: {error.message}", code="INPUT_INVALID", hint=f"{name} wants {describe(schema)}, written as JSON"
-        ) from error
+        wanted = describe(schema)
+        hint = f"{name} wants {wanted}, written as JSON{_SUCH_AS.get(wanted, '')}"
+        raise errors.InvalidInput(f"{name}: {error.message}", code="INPUT_INVALID", hint=hint) from error
 
 
 def wants_text(schema: JsonObject) -> bool:
@@ -153,12 +159,12 @@ def _takes_text(text: str, schema: JsonObject) -> bool:
     return isinstance(type_name, list | tuple) and "string" in type_name
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path, hint: str | None = None) -> bytes:
     try:
         data = files.read_given(path, _LARGEST_BYTES)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise errors.InvalidInput(f"cannot read {path}: {reason}", code="FILE_UNREADABLE") from error
+        raise errors.InvalidInput(f"cannot read {path}: {reason}", code="FILE_UNREADABLE", hint=hint) from error
     if len(data) > _LARGEST_BYTES:
         raise errors.InvalidInput(f"{path} is larger than {_LARGEST_BYTES} bytes", code="FILE_TOO_LARGE")
     return data

@@ -101,7 +101,10 @@ def question(approval: JsonObject, write_command: WriteCommand, *, run: str = ""
     painter = output.Painter(sys.stdout)
     whose = painter.paint(f" ({output.one_line(run)})", "dim") if run else ""
     node = painter.paint(output.one_line(str(approval.get("node"))), "bold")
-    output.say(f"  {node}{whose}: {indented(str(approval.get('prompt', '')))}")
+    prompt = indented(str(approval.get("prompt", "")))
+    output.say(f"  {node}{whose}: {prompt}")
+    if "\n\n" in prompt:  # keeps the paragraphs of a prompt apart from what follows
+        output.say()
     for line in approval_lines(approval, write_command, painter):
         output.say(f"    {line}")
     approvers = json_fields.list_at(approval, "approvers")

@@ -247,14 +247,19 @@ def _approval(kind: str, data: JsonObject) -> str:
         case "approval.requested":
             return f"waits for a person: {output.one_line(str(data.get('prompt', '')), 80)}"
         case "approval.resolved":
-            resolution = json_fields.object_at(data, "resolution")
-            status = json_fields.text_at(resolution, "status")
-            status += f" for this {resolution['remember']}" if resolution.get("remember") else ""
-            why = f": {output.one_line(str(data['reason']))}" if data.get("reason") else ""
             items = f", {_items(data['count'])}" if data.get("count") is not None else ""
-            return f"{status} by {output.one_line(str(data.get('by')))}{why}{items}"
+            return f"{_resolution(data)}{items}"
         case _:
             return "question withdrawn"
+
+
+def _resolution(data: JsonObject) -> str:
+    """Return the answer to a question, who gave it, and why."""
+    resolution = json_fields.object_at(data, "resolution")
+    status = json_fields.text_at(resolution, "status")
+    status += f" for this {resolution['remember']}" if resolution.get("remember") else ""
+    why = f": {output.one_line(str(data['reason']))}" if data.get("reason") else ""
+    return f"{status} by {output.one_line(str(data.get('by')))}{why}"
 
 
 def _run(kind: str, data: JsonObject) -> str:
@@ -529,8 +534,7 @@ def _apply(row: _Row, kind: str, data: JsonObject) -> None:
         case "approval.resolved":
             if isinstance(data.get("count"), int):  # a person has changed the items
                 row.items, row.items_done = int(str(data["count"])), 0
-            status = json_fields.text_at(json_fields.object_at(data, "resolution"), "status")
-            _set_state(row, "waiting", f"{status} by {output.one_line(str(data.get('by')))}")
+            _set_state(row, "waiting", _resolution(data))
         case "approval.withdrawn":
             _set_state(row, "waiting", "no longer asked")
         case "node.finished" | "node.kept":

@@ -162,13 +162,13 @@ async def find_approval(log: api.Approvals, text: str) -> api.ApprovalRow:
     raise errors.NotFound(
         f"there is no open approval {text}",
         code="APPROVAL_NOT_FOUND",
-        hint="skelo approvals lists what is open; an answered one is closed for good",
+        hint="`skelo approvals` lists what is open; an answered one is closed for good",
     )
 
 
 def _only_approval(rows: Sequence[api.ApprovalRow]) -> api.ApprovalRow:
     if not rows:
-        raise errors.NotFound("no approval is open", code="APPROVAL_NOT_FOUND", hint="skelo runs lists the runs")
+        raise errors.NotFound("no approval is open", code="APPROVAL_NOT_FOUND", hint="`skelo runs` lists the runs")
     if len(rows) > 1:
         approval_names = ", ".join(f"{ids.short(row.approval_id)} ({row.node})" for row in reversed(rows[-4:]))
         raise errors.InvalidInput(

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import SKELO, Result, Skelo, clean_environment
+from tests.cli.terminals import Terminal
 
 CHAIN = """\
 name: chain
@@ -147,6 +148,17 @@ def test_runs_lists_the_newest_first_and_nothing_where_there_is_no_data_dir(
     assert not (tmp_path / "none").exists()
 
 
+def test_an_empty_list_names_the_data_dir(ended: tuple[Skelo, Result], tmp_path: Path) -> None:
+    skelo, _ = ended
+    none = tmp_path / "none"
+    assert skelo("runs", "--data-dir", str(none)).err == f"no runs in {none}\n"
+    assert skelo("runs", "--status", "failed").err == f"no failed runs in {skelo.folder}/.skelo\n"
+    nothing = "nothing is waiting for a person"
+    assert skelo("approvals", "--data-dir", str(none)).err == f"{nothing}: no runs are kept in {none}\n"
+    assert skelo("approvals").err == f"{nothing}\n"
+    assert not none.exists()
+
+
 def test_events_are_the_lines_of_the_log(ended: tuple[Skelo, Result]) -> None:
     skelo, ran = ended
     printed = skelo("events", "last", "--json")
@@ -187,6 +199,16 @@ def test_receipts_verify_replay_export_agree(ended: tuple[Skelo, Result], tmp_pa
     file.write_bytes(file.read_bytes().replace(b"succeeded", b"succeedee", 1))
     altered = skelo("verify", str(file), folder=tmp_path)
     assert (altered.code, altered.out.split()[0]) == (1, "altered")
+
+
+def test_the_path_of_an_export_is_its_last_line_on_a_terminal_too(ended: tuple[Skelo, Result], tmp_path: Path) -> None:
+    skelo, _ = ended
+    file = tmp_path / "run.skelo.jsonl"
+    terminal = Terminal(skelo.folder, "export", "last", "--output", str(file))
+    assert terminal.end() == 0
+    lines = terminal.seen.splitlines()
+    assert lines[0].startswith("6 events, ")
+    assert lines[-1] == str(file)
 
 
 def test_fork_keeps_what_came_before_and_diff_shows_the_rest(ended: tuple[Skelo, Result], tmp_path: Path) -> None:

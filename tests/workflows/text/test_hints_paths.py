@@ -29,6 +29,11 @@ def test_the_neighbour_is_named(said: str, hint: str | None, tmp_path: Path) -> 
     assert text_problems.similar_path(tmp_path / said, said) == hint
 
 
+def test_a_name_with_only_the_same_ending_is_not_similar(tmp_path: Path) -> None:
+    (tmp_path / "slogan.yaml").touch()
+    assert text_problems.similar_path(tmp_path / "nothing.yaml", "nothing.yaml") is None
+
+
 def test_a_folder_is_no_neighbour_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "prompts").mkdir()
     assert text_problems.similar_path(tmp_path / "prompt", "prompt") is None

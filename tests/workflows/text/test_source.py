@@ -250,3 +250,10 @@ def test_a_file_that_cannot_be_opened_for_lack_of_descriptors_is_no_invalid_work
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert raised.value.code == "DESCRIPTORS_EXHAUSTED"
     assert source.read(path).value == {"name": "flow"}
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("README.md", "a workflow is a .yaml or .json file"), ("flow.yaml", "quote the text")]
+)
+def test_a_file_of_another_kind_is_said_to_be_no_workflow(name: str, hint: str, tmp_path: Path) -> None:
+    assert [problem.hint for problem in marking.check("a: `skelo`\n", tmp_path, name=name)] == [hint]

@@ -22,7 +22,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.document({"approvals": open_approvals})
     elif not open_approvals:
-        output.note("nothing is waiting for a person")
+        no_runs = "" if project_context.has_runs(where) else f": no runs are kept in {where.data_dir}"
+        output.note(f"nothing is waiting for a person{no_runs}")
     else:
         write_command = project_context.CommandHint(where, short_ids)
         for approval in open_approvals:

@@ -41,7 +41,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _values(args: argparse.Namespace, schemas: Schemas) -> tuple[commands.Answer, JsonObject | None]:
-    values = {**(inputs.from_file(args.set_file) if args.set_file else {}), **inputs.from_pairs(args.set, schemas)}
+    values = inputs.from_file(args.set_file, pair_option="--set") if args.set_file else {}
+    values |= inputs.from_pairs(args.set, schemas)
     if args.set_file or args.set:
         return ("modified", values)
     return ("approved", None)

@@ -26,7 +26,6 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.document(result.document())
         return exit_codes.COMPLETED
-    output.say(str(result.path))
     output.note(f"{output.count(result.header.events, 'event')}, {result.bytes} bytes, head {result.header.head}")
     if signature:
         output.note(f"signed with {signature['publicKey']}")
@@ -36,6 +35,7 @@ def run(args: argparse.Namespace) -> int:
         )
     for name in result.missing:
         output.note(f"no longer in the data dir: {name}")
+    output.say(str(result.path))
     return exit_codes.COMPLETED
 
 

@@ -29,7 +29,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.document({"runs": [listing.run_document(row) for row in rows]})
     elif not rows:
-        output.note("no runs")
+        status = f"{args.status} " if args.status else ""
+        output.note(f"no {status}runs in {where.data_dir}")
     else:
         output.table(["run", "status", "ending", "created", "name"], [_cells(row) for row in rows])
     return exit_codes.COMPLETED

@@ -279,6 +279,9 @@ def _bind_to_run_inputs(draft: block.Draft, bound: dict[str, definition.Binding]
         item = draft.node.foreach is not None and draft.node.foreach.name == port.name
         if port.name in bound or item or port.has_default:
             continue
+        if port.name in draft.links:  # it has a `from`, whose mistake is reported
+            inputs.use(port.name)
+            continue
         place = draft.place.at("inputs", None).at(port.name, None)
         if not port.required:
             _warn_without_source(draft.node, port, place)

@@ -179,7 +179,7 @@ def similar_path(
         return None
     with_ending = (name for name in names if path.name and name.startswith(f"{path.name}."))
     similar = next(with_ending, None) or suggestions.name_like(path.name, names)
-    if similar is None:
-        return None
+    if similar is None or suggestions.name_like(path.stem, [pathlib.Path(similar).stem]) is None:
+        return None  # names with only the ending in common are not similar
     folder, slash, _ = written.rstrip("/").rpartition("/")
     return f"did you mean {folder + slash + similar!r}?"

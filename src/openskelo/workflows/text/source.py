@@ -67,7 +67,9 @@ def parse(data: bytes, *, file: str) -> Source:
     try:
         document = json_text.read(text) if file.endswith(".json") else yaml_text.read(text)
     except TextError as error:
-        raise _invalid(file, error.code, error.message, place=error.place, hint=error.hint) from None
+        other_kind = Path(file).suffix not in ("", ".yaml", ".yml", ".json")
+        hint = "a workflow is a .yaml or .json file" if other_kind else error.hint
+        raise _invalid(file, error.code, error.message, place=error.place, hint=hint) from None
     return Source(file=file, value=document.value, positions=document.position)
 
 
