@@ -332,6 +332,9 @@ class Watch:
     def said(self, _flight: runs.Attempt) -> str | None:
         return None
 
+    def may_begin(self) -> bool:
+        return True
+
 
 USED = outcome.Metrics(tokens_in=30, tokens_out=12, wall_ms=999, cost_nanousd=7, tool_nanousd=3)
 TAKEN = {"tokens_in": 30, "tokens_out": 12, "wall_ms": 5}

@@ -6,6 +6,7 @@ registry finds it. The performer asks it for the `Work` of a node once, and then
     executor.check_available(node, services)           before a run starts: is everything there that the node needs?
     executor.check_inputs(node, known, services)       before a run starts: can the work be done on the known inputs?
     executor.check_present(node, services)             before a run goes on: are its files and secrets there, too?
+    executor.needs_worker(node, services)              before a run begins: does its work take a worker process?
     work = executor.prepare(node, services, outputs)   once per node: parse, compile, look up
     outputs = await work(attempt)                      for every attempt: do it
 
@@ -84,3 +85,7 @@ class Executor(Protocol):
     def code_digest(self, node: definition.Node, services: Services) -> str:
         """Return the digest of the project's code that does the work, empty if none does (AttemptFailed)."""
         return ""
+
+    def needs_worker(self, node: definition.Node, services: Services) -> bool:
+        """True if the work of `node` is done in a worker process (`processes`), of which there are only some."""
+        return False

@@ -29,7 +29,7 @@ from openskelo.kernel.run import NodeState, OpenApproval, Run, is_under_way, may
 def step(run: Run, command: commands.Command, meter: receipts.Meter = receipts.UNMETERED) -> list[events.Event]:
     """Return all events of a command, applied to the run in memory; raise Refused and leave the run as it was.
 
-    `meter` knows what an attempt has used that the command stops.
+    The driver answers the kernel's questions as `meter`.
     """
     new_events = list(decide(run, command, meter))
     for event in new_events:

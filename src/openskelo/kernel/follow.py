@@ -17,14 +17,14 @@ from openskelo.kernel.apply import attempts
 from openskelo.kernel.flows import visits
 from openskelo.kernel.flows.scheduler import scheduler_of
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.run import Attempt, OpenApproval, PendingBounce, Run, may_have_acted
+from openskelo.kernel.run import Attempt, OpenApproval, PendingBounce, Run, has_started, may_have_acted
 
 #: A slot whose attempts were lost in crashes this often (its handler may kill the driver) is not started again.
 MAX_INTERRUPTIONS = 10
 
 
 def follow(run: Run, at: int, meter: receipts.Meter) -> events.Event | None:
-    """Return the next event that is due, or None; `meter` knows what an attempt that has to be stopped has used."""
+    """Return the next event that is due, or None; the driver answers the kernel's questions as `meter`."""
     if run.lost:
         return _interrupt_lost(run, at)
     if run.uncertain:
@@ -45,7 +45,7 @@ def follow(run: Run, at: int, meter: receipts.Meter) -> events.Event | None:
     if run.finishing:
         key = next(iter(run.finishing))
         return events.NodeFinished(at=at, node=key, visit=run.nodes[key].visit)
-    if run.ready and (start_event := _start(run, at)) is not None:
+    if run.ready and (start_event := _start(run, at, meter)) is not None:
         return start_event
     return _close(run, at)
 
@@ -54,7 +54,7 @@ def _item(run: Run, node: str, slot: int) -> int | None:
     return slot if run.workflow.nodes[node].foreach is not None else None
 
 
-def _start(run: Run, at: int) -> events.Event | None:
+def _start(run: Run, at: int, meter: receipts.Meter) -> events.Event | None:
     """Return the start of the first ready node's next attempt, or its skipping or refusal; None if it has to wait."""
     key = next(iter(run.ready))
     node = run.nodes[key]
@@ -78,6 +78,8 @@ def _start(run: Run, at: int) -> events.Event | None:
         if spec.keeps_failed_items:
             return events.ItemFailed(at=at, node=key, visit=node.visit, item=index, error=error)
         return events.NodeFailed(at=at, node=key, visit=node.visit, error=error)
+    if not has_started(run) and not meter.may_begin():
+        return None  # the run stays queued
     return events.AttemptStarted(
         at=at, node=key, visit=node.visit, attempt=slot.attempt + 1, item=_item(run, key, index)
     )

@@ -64,7 +64,7 @@ class Evidence:
 
 
 class Meter(Protocol):
-    """Knows what an attempt in flight has used and said so far; the kernel asks it when it has to stop an attempt."""
+    """Knows what only the driver of a run knows: what its attempts have used and said so far, and if it may begin."""
 
     def used(self, attempt: Attempt, /) -> Metrics:
         """Return what the attempt has used so far."""
@@ -72,6 +72,10 @@ class Meter(Protocol):
 
     def said(self, attempt: Attempt, /) -> str | None:
         """Return what the model or agent of the attempt has said so far, None if it has said nothing."""
+        ...
+
+    def may_begin(self) -> bool:
+        """True if there is room for the first attempt of the run; if not, the driver sends a `Tick` when there is."""
         ...
 
 
@@ -82,8 +86,11 @@ class _NoMeter:
     def said(self, _attempt: Attempt, /) -> str | None:
         return None
 
+    def may_begin(self) -> bool:
+        return True
 
-#: The meter of a caller that does not measure.
+
+#: The meter of a caller that does not measure, and has room for every run.
 UNMETERED: Meter = _NoMeter()
 
 

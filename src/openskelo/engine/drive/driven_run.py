@@ -90,7 +90,9 @@ class DrivenRun:
         self.chain = chain
         self.row = row
         self.mailbox: deque[QueuedCommand] = deque()
-        self.on_command: Callable[[DrivenRun], None] | None = None  # set by the driver when it adds the run
+        # Set by the driver when it adds the run.
+        self.on_command: Callable[[DrivenRun], None] | None = None
+        self.on_begin: Callable[[DrivenRun], bool] = lambda _run: True
         self.inbox_ids: set[int] = set()  # commands of other processes that are, or were, in the mailbox
         self.attempts: dict[AttemptId, attempt_task.AttemptTask] = {}
         self.visits = node_inputs.Visits()
@@ -218,6 +220,10 @@ class DrivenRun:
         self.keep_partial_result(key)
         partial = self._partial_results.get(key)
         return outcome.Metrics() if partial is None else partial.used
+
+    def may_begin(self) -> bool:
+        """True if there is room for the run's first attempt (the kernel's `receipts.Meter`)."""
+        return self.on_begin(self)
 
     def logs_so_far(self, node: str) -> list[JsonObject]:
         """Return what each attempt of a node that is under way has logged so far: `{visit, attempt, item, text}`."""

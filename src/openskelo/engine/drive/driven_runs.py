@@ -2,6 +2,8 @@
 
 Dropped runs (the store failed, or a defect) are remembered with their error, which later callers get.
 
+`QueuedRuns` are those that have not begun because no worker process is free for them.
+
 `Timers` says when time itself moves a run. Retries after a pause and wall-time limits are due when their time has
 passed by the event loop's clock, or the system's clock shows it; so neither a clock that is set back nor a machine
 that sleeps delays them. Approvals expire by the system's clock alone. The times that count are kept on the run
@@ -18,8 +20,9 @@ from collections.abc import Iterator, Mapping
 from openskelo import errors
 from openskelo.engine.commands import input_checks
 from openskelo.engine.drive import driven_run
+from openskelo.executors.attempt import performer as attempt_performer
 from openskelo.kernel import answers, commands, decide
-from openskelo.kernel.run import OpenApproval
+from openskelo.kernel.run import OpenApproval, status
 from openskelo.stores import api
 
 #: How many dropped runs are remembered: when the store fails, all runs are dropped at once.
@@ -82,6 +85,56 @@ class DrivenRuns:
         for run in self.by_id.values():
             run.drop(error)
         self.by_id.clear()
+
+
+class QueuedRuns:
+    """The driven runs that have not begun because no worker process is free, in the order in which they came.
+
+    Only runs whose first work needs a worker are queued. A worker is taken from the start of an attempt that needs one,
+    not from when the attempt reaches the pool: so of many runs that start at once only as many begin as there are free
+    workers. A run that has begun is never queued again: its later attempts wait in the pool.
+    """
+
+    def __init__(self, driven_runs: DrivenRuns, performer: attempt_performer.Performer) -> None:
+        self._driven_runs = driven_runs
+        self._performer = performer
+        self._queue: dict[str, driven_run.DrivenRun] = {}
+
+    def may_begin(self, run: driven_run.DrivenRun) -> bool:
+        """True if the run may start its first attempt; if not, it is queued."""
+        workflow = run.state.workflow
+        if not all(self._performer.needs_worker(workflow.nodes[key]) for key in run.state.ready):
+            return True
+        is_next = run.id in self._queue or not self._queue
+        if is_next and self._count_free_workers():
+            self._queue.pop(run.id, None)
+            return True
+        self._queue[run.id] = run
+        return False
+
+    def wake(self, now: int) -> None:
+        """Send a `Tick` to the first queued runs, one for each free worker; runs that wait no more are removed."""
+        if not self._queue:
+            return
+        free_workers = self._count_free_workers()
+        for run in tuple(self._queue.values()):
+            if not free_workers:
+                return
+            if self._driven_runs.get(run.id) is run and status(run.state) == "queued":
+                run.send(driven_run.QueuedCommand(command=commands.Tick(at=now)))
+                free_workers -= 1
+            else:
+                del self._queue[run.id]
+
+    def _count_free_workers(self) -> int:
+        free_workers = self._performer.worker_count()
+        for run in self._driven_runs.by_id.values():
+            for attempt in run.state.in_flight.values():
+                if self._performer.needs_worker(run.state.workflow.nodes[attempt.node]):
+                    free_workers -= 1
+                    if free_workers == 0:
+                        return 0
+        return free_workers
 
 
 #: A heap is rebuilt when it has this many entries more than twice the number of runs.

@@ -48,6 +48,7 @@ class Driver:
         self._resolver = resolve.Resolver(store, performer, cache=cache)
         self.now = clock  # the system's time in milliseconds; each run makes its own time of it
         self.runs = driven_runs.DrivenRuns()
+        self._queued_runs = driven_runs.QueuedRuns(self.runs, performer)
         self.inbox = inbox.Inbox(store, self.runs.by_id, self.now, performer)
         self.turn_lock = asyncio.Lock()  # held while memory is ahead of the log
         self._dirty: dict[str, driven_run.DrivenRun] = {}  # runs with commands in their mailbox
@@ -86,6 +87,7 @@ class Driver:
                 turns.append(turn)
         if turns:
             await self._append(turns)
+        self._queued_runs.wake(self.now())
 
     async def _append(self, turns: Sequence[driven_run.Turn]) -> None:
         try:
@@ -164,6 +166,7 @@ class Driver:
             self.claims.release_later(run.id)
         else:
             await self.claims.release(run.id)
+        self._queued_runs.wake(self.now())
 
     # -- what the engine calls ----------------------------------------------------------------------------------------
 
@@ -239,6 +242,7 @@ class Driver:
         self.check_driving()
         run.last_used = loop.time()
         run.on_command = self._note_commands
+        run.on_begin = self._queued_runs.may_begin
         self.runs.add(run)
         self._poller.set_timer(run)
         self.inbox.wake_waiters()  # a task that follows the run as one of another process follows it here now

@@ -101,12 +101,12 @@ class Supervisor:
             self._release_idle,
         )
         while True:
-            await self._do(self._take_queued)
-            await self._do(self._take_commanded)
             if asyncio.get_running_loop().time() >= check_at:
-                for step in every_second:
+                for step in every_second:  # first of all runs that have begun, which go on before others begin
                     await self._do(step)
                 check_at = asyncio.get_running_loop().time() + CHECK_SECONDS
+            await self._do(self._take_queued)
+            await self._do(self._take_commanded)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(CHECK_SECONDS):
                     await self._engine.wait_for_other_process()
@@ -129,9 +129,11 @@ class Supervisor:
         """Take up some of the runs that were left to the first process that finds them.
 
         In random order and only a few at a time, so that supervisors which check at the same moment share them.
+        Runs that are driven are queued, too, while no worker process is free for them.
         """
-        rows = await self._engine.store.list_runs(status="queued", limit=PAGE)
-        run_ids = [row.run_id for row in rows]
+        run_ids = [
+            run_id for run_id in await self._list_page("queued") if not self._engine.ownership.is_driving(run_id)
+        ]
         await self._take_all(random.sample(run_ids, min(AT_ONCE, len(run_ids))))
 
     async def _take_commanded(self) -> None:
@@ -156,12 +158,14 @@ class Supervisor:
 
     async def _take_abandoned(self) -> None:
         """Take up runs whose driver died, or had to drop them."""
-        rows = await self._engine.store.list_runs(
-            status="running", limit=PAGE, before=self._last_seen.pop("running", None)
-        )
+        await self._take_all(await self._list_page("running"))
+
+    async def _list_page(self, status: str) -> list[str]:
+        """Return the next runs with this status, in pages, so that each check goes on where the last one ended."""
+        rows = await self._engine.store.list_runs(status=status, limit=PAGE, before=self._last_seen.pop(status, None))
         if len(rows) == PAGE:
-            self._last_seen["running"] = rows[-1].run_id
-        await self._take_all([row.run_id for row in rows])
+            self._last_seen[status] = rows[-1].run_id
+        return [row.run_id for row in rows]
 
     async def _learn_expiries(self) -> None:
         """Read when open approvals expire, those of runs that another process released included."""

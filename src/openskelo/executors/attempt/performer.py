@@ -417,6 +417,14 @@ class Performer:
         """Return the digest of the project's code that does the work of `node`, empty if none does (AttemptFailed)."""
         return kinds.executor_for(node).code_digest(node, self._services)
 
+    def needs_worker(self, node: definition.Node) -> bool:
+        """True if the work of `node` is done in one of the worker processes, of which there are `worker_count`."""
+        return kinds.executor_for(node).needs_worker(node, self._services)
+
+    def worker_count(self) -> int:
+        """Return how many worker processes there are at most."""
+        return self._get_project_handlers().worker_count
+
     async def are_outputs_valid(self, run_id: str, node: definition.Node, outputs: JsonObject) -> bool:
         """True if outputs of earlier work keep the contract of `node` now: files that they name may be gone."""
         contract = (self._prepared.get(id(node)) or self._prepare(node)).outputs

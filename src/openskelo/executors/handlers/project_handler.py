@@ -39,7 +39,8 @@ class ProjectHandlers:
         self._sources = module_loader.Sources(project)
         write_roots = file_access.writable_roots(project.root, project.write_roots)
         self._modules = module_loader.Modules(project.root, {"print": print_to_log}, write_roots=write_roots)
-        self._workers = worker_pool.WorkerPool(project.root, write_roots, size=MOST_WORKERS)
+        self.worker_count = MOST_WORKERS
+        self._workers = worker_pool.WorkerPool(project.root, write_roots, size=self.worker_count)
 
     async def run(
         self,
@@ -74,6 +75,14 @@ class ProjectHandlers:
                 target = self._modules.function(code.path, code.function, attempt.lines)
                 return await time_limit.within(timeout_ms, invocation.call(target, ctx, attempt.lines))
         return await self._ask(code, {"context": _values(ctx), "any": True}, attempt, timeout_ms)
+
+    def needs_worker(self, handler: str) -> bool:
+        """True if a worker runs the handler; one that cannot be read needs none: its attempt says what is wrong."""
+        try:
+            code = self._sources.locate(handler)
+        except (errors.AttemptFailed, OSError):
+            return False
+        return code.function is not None and not code.is_async
 
     def digest(self, handler: str) -> str:
         """Return the digest of a handler's code as it is now; raise AttemptFailed HANDLER_LOAD if it cannot be read."""

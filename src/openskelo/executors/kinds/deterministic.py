@@ -53,10 +53,12 @@ class DeterministicExecutor(api.Executor):
         check_secrets(node.config, services)
 
     def code_digest(self, node: definition.Node, services: api.Services) -> str:
-        handler = node.handler or ""
-        if not handler or handler.startswith(("builtin:", "local:")):
-            return ""
-        return services.project_handlers().digest(handler)
+        handler = _project_handler(node)
+        return services.project_handlers().digest(handler) if handler else ""
+
+    def needs_worker(self, node: definition.Node, services: api.Services) -> bool:
+        handler = _project_handler(node)
+        return bool(handler) and services.project_handlers().needs_worker(handler)
 
 
 EXECUTOR = DeterministicExecutor()
@@ -81,6 +83,12 @@ def _handler_name(node: definition.Node) -> str:
     if node.work.is_subworkflow:
         return node.handler or "builtin:pass"
     return node.handler or ""
+
+
+def _project_handler(node: definition.Node) -> str:
+    """Return the handler if it is code of the project, else the empty string."""
+    handler = node.handler or ""
+    return "" if handler.startswith(("builtin:", "local:")) else handler
 
 
 def _builtin(node: definition.Node, name: str, services: api.Services) -> api.Work:

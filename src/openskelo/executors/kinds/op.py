@@ -25,28 +25,41 @@ class OpExecutor(api.Executor):
             model_call.check_model(services.provider(), node.key, model_call.parameters(node))
 
     def check_present(self, node: definition.Node, services: api.Services) -> None:
-        step = cast("definition.Step", node.step)
-        if "denied" in node.config or f"step:{node.key}" in services.local_handlers:  # it is not called
-            return
-        registry = services.project.registry
-        match step.op:
-            case "tool_call":
-                function = functions.tool(registry, str(step.args.get("tool_id")))
-            case "verify":
-                function = functions.checker(registry, str(step.args.get("checker_id")))
-            case "transform":
-                function = functions.transform(registry, str(step.args.get("fn")))
-            case _:
-                return
+        function = _called_function(node, services)
         if function is None:
             return
         if function.kind == "python":
             deterministic.check_code(function.target, services)
         if isinstance(function, project_registry.Tool):  # only the arguments of a tool may name secrets
             deterministic.check_secrets(function.config, services)
-            server = registry.mcp.get(function.target) if function.kind == "mcp" else None
+            server = services.project.registry.mcp.get(function.target) if function.kind == "mcp" else None
             if server is not None:
                 deterministic.check_secrets([*server.env.values(), *server.headers.values()], services)
 
+    def needs_worker(self, node: definition.Node, services: api.Services) -> bool:
+        function = _called_function(node, services)
+        if function is None or function.kind != "python":
+            return False
+        return services.project_handlers().needs_worker(function.target)
+
 
 EXECUTOR = OpExecutor()
+
+
+def _called_function(
+    node: definition.Node, services: api.Services
+) -> project_registry.Function | project_registry.Tool | None:
+    """Return the tool, checker or transform that the step calls; None if it calls none."""
+    step = cast("definition.Step", node.step)
+    if "denied" in node.config or f"step:{node.key}" in services.local_handlers:
+        return None
+    registry = services.project.registry
+    match step.op:
+        case "tool_call":
+            return functions.tool(registry, str(step.args.get("tool_id")))
+        case "verify":
+            return functions.checker(registry, str(step.args.get("checker_id")))
+        case "transform":
+            return functions.transform(registry, str(step.args.get("fn")))
+        case _:
+            return None

@@ -18,7 +18,7 @@ from openskelo.kernel.apply import attempts, nodes
 from openskelo.kernel.flows import graph, plan, visits
 from openskelo.kernel.flows.scheduler import scheduler_of
 from openskelo.kernel.json import JsonObject, Stored
-from openskelo.kernel.run import NO_STREAK, OWN_QUESTIONS, NodeState, OpenApproval, Run, is_busy
+from openskelo.kernel.run import NO_STREAK, OWN_QUESTIONS, NodeState, OpenApproval, Run, has_started, is_busy
 
 __all__ = ["apply"]
 
@@ -91,8 +91,9 @@ def apply(run: Run, event: events.Event) -> None:
 
 
 def _count_wall_time(run: Run, at: int) -> None:
-    """Count wall time while the run is busy, not while it waits for a person."""
-    if is_busy(run):
+    """Count wall time while the run is busy, not while it waits for a person or for room to begin."""
+    waits_to_begin = run.ready and not has_started(run)
+    if is_busy(run) and not waits_to_begin:
         if run.active_since is None:
             run.active_since = at
     elif run.active_since is not None:
