@@ -245,7 +245,7 @@ def test_a_gate_that_starts_a_program_is_shown_and_needs_the_agents_workspace(
         async with await openskelo.Engine.open(openskelo.Project(root=tmp_path, data_dir=tmp_path / "data")) as engine:
             run_id = await engine.start(workflow)
             await engine.wait(run_id)
-            tracks = run_tracks.RunTracks(engine.store, run_tracks.projections_of(engine.store))
+            tracks = run_tracks.RunTracks(engine.store)
             return orjson.loads((await tracks.at_head(run_id)).snapshot())
 
     (node,) = cast("Mapping[str, JsonObject]", asyncio.run(show())["nodes"]).values()

@@ -42,6 +42,7 @@ PACKAGES = {
     "cel_expr_python": "expressions",
     "re2": "patterns",
     "httpx": "HTTP requests",
+    "prometheus_client": "metrics",
     "rich": "the live view",
     "cryptography": "signatures",
 }

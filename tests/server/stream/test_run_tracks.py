@@ -15,7 +15,7 @@ from openskelo.kernel import events
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.server import views
 from openskelo.server.stream import run_tracks
-from openskelo.stores import memory
+from openskelo.stores import api, memory
 from openskelo.wire import projection
 from tests.engine.stage import play
 from tests.server import house, streaming
@@ -123,6 +123,51 @@ def test_a_run_that_a_request_has_read_is_not_read_again_for_a_stream(tmp_path: 
         with client.stream("GET", "/api/stream", params={"runId": run_id}) as stream:
             assert any(line == "event: snapshot" for line in stream.iter_lines())
         assert store.runs_read == []
+
+
+class SlowReads(memory.MemoryStore):
+    """Lets a test hold up whoever reads the events or the row of one run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.slow_run = ""
+        self.may_read = asyncio.Event()
+        self.has_asked = asyncio.Event()
+
+    async def find_run(self, run_id: str) -> api.RunRow | None:
+        await self._wait(run_id)
+        return await super().find_run(run_id)
+
+    async def read_events(self, run_id: str, *, after: int = 0) -> AsyncIterator[Sequence[bytes]]:
+        await self._wait(run_id)
+        async for lines in super().read_events(run_id, after=after):
+            yield lines
+
+    async def _wait(self, run_id: str) -> None:
+        if run_id == self.slow_run:
+            self.has_asked.set()
+            await self.may_read.wait()
+
+
+def test_a_run_that_is_being_read_makes_no_room_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_tracks, "MAX_BYTES", 10)
+
+    async def story() -> None:
+        store = SlowReads()
+        async with streaming.engine(Path(), store=store) as engine:
+            tracks = run_tracks.RunTracks(engine.store)
+            slow, other = [await engine.start(streaming.chain(1), {"n": 1}) for _ in range(2)]
+            await asyncio.gather(engine.wait(slow), engine.wait(other))
+            await tracks.at_head(slow)
+            store.slow_run = slow
+            reading = asyncio.create_task(tracks.at_head(slow))
+            await store.has_asked.wait()
+            await tracks.at_head(other)
+            store.may_read.set()
+            track = await reading
+            assert tracks.get(slow) is track
+
+    play(story)
 
 
 def test_ended_runs_beyond_their_number_make_no_run_leave_that_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -169,7 +169,7 @@ class RunTrack:
 
 
 class RunTracks:
-    """The tracks in memory. A track with a listener stays; others are dropped when memory is needed."""
+    """The tracks in memory. A track that is read or has a listener stays; others are dropped when memory is needed."""
 
     def __init__(self, store: Store, make_projection: ProjectionFactory | None = None) -> None:
         self.store = store
@@ -187,10 +187,10 @@ class RunTracks:
 
     async def at_head(self, run_id: str) -> RunTrack:
         """Return the run's track with everything that was in its log at the call. Raise NotFound or Corrupt."""
+        await self._check_exists(run_id)
         track = await self._find(run_id)
         async with track.lock:
             await self._read_log(track)
-        await self._check_exists(run_id)
         return track
 
     async def _check_exists(self, run_id: str) -> None:
@@ -320,7 +320,7 @@ class RunTracks:
         return fact
 
     def _make_room(self, keep: RunTrack) -> None:
-        """Drop tracks without a listener, the least recently used first; runs that go on only after all ended ones."""
+        """Drop tracks that nothing uses, the least recently used first; runs that go on only after all ended ones."""
         self._drop(self._ended, keep, lambda: self._has_few_ended(keep) and self._has_memory())
         self._drop(self._tracks, keep, self._has_memory)
 
@@ -328,7 +328,7 @@ class RunTracks:
         if is_enough():
             return
         for track in tuple(tracks.values()):
-            if track.listener is None and track is not keep:
+            if track.listener is None and track is not keep and not track.lock.locked():
                 self.forget(track.run_id)
                 if is_enough():
                     return
