@@ -138,6 +138,20 @@ def test_lines_added_during_a_flush_are_written_by_the_next(tmp_path: Path) -> N
     assert _segments(tmp_path) == {"000000000001.jsonl": _joined(LINES[:80])}
 
 
+@pytest.mark.parametrize("turns", range(6))
+def test_lines_added_at_any_moment_of_a_flush_are_written_before_the_store_closes(tmp_path: Path, turns: int) -> None:
+    async def story(store: sqlite_store.SqliteStore) -> None:
+        await store.append([fixtures.append(0, b"1")])
+        flushing = asyncio.create_task(store.flush())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await store.append([fixtures.append(1, b"2")])
+        await flushing
+
+    play(tmp_path, story)
+    assert _first(tmp_path).read_bytes() == b"1\n2\n"
+
+
 def test_a_long_catch_up_lets_other_tasks_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_files, "ROWS_PER_STEP", 1)
 

@@ -147,11 +147,11 @@ class SqliteStore(queries.Queries):
         """Bring the event files up to date with the log (StoreFull, StoreError: they stay behind, the log does not)."""
         async with self._flush_lock:
             await self._in_turn(lambda: self._check_event_files(wait=False))
-            has_copied = True
-            while has_copied:
-                has_copied = await self._in_turn(lambda: self._event_files.copy_rows(wait=False))
+            while True:
+                if not await self._in_turn(lambda: self._event_files.copy_rows(wait=False)):
+                    self._files_behind = False  # no other task has had a turn since: nothing was appended meanwhile
+                    return
                 await asyncio.sleep(0)
-            self._files_behind = False
 
     async def _in_turn(self, step: Callable[[], T]) -> T:
         """Return the result of a step, which may have to wait while another process writes the files (StoreError)."""
