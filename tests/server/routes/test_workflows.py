@@ -12,7 +12,9 @@ import pytest
 
 import openskelo
 from openskelo.kernel.json import Json
-from openskelo.server import pages
+from openskelo.server import pages, sent_documents
+from openskelo.workflows import load
+from openskelo.workflows.blocks import blocks_loader
 from tests.handlers import web
 from tests.server import house
 
@@ -229,3 +231,14 @@ def test_a_node_that_is_sent_to_a_live_graph_writes_inside_the_roots_only(client
     take_turn()
     assert not (tmp_path / "x.txt").exists()
     client.post(f"/api/runs/{run_id}/cancel")
+
+
+def test_a_document_with_too_many_blocks_is_refused_before_they_are_looked_at() -> None:
+    class Block(dict[str, Json]):
+        def get(self, key: str, default: Json = None) -> Json:
+            raise AssertionError(key)
+
+    document: dict[str, Json] = {"blocks": [Block()] * (blocks_loader.MAX_BLOCKS + 1)}
+    assert sent_documents.confine_document(document) is document
+    problems = load.check_document(document)[1]
+    assert "TOO_MANY_BLOCKS" in [problem.code for problem in problems]
