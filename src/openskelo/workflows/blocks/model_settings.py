@@ -95,7 +95,7 @@ def _check_values(fields: cursor.Fields) -> None:
             place.text(blank=False)
     if (extras := fields.get("model_params")) is not None:
         extras.fields()
-        names = extras.value if isinstance(extras.value, Mapping) else {}
+        names: Mapping[str, Json] = extras.value if isinstance(extras.value, Mapping) else {}
         for name in sorted(names.keys() & config.RESERVED_PARAMETERS):
             message = f"`model_params` cannot set {name!r}"
             extras.at(name, None).key_problem("MODEL_PARAM_RESERVED", message, hint=config.RESERVED_HINT)
