@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from openskelo.executors.attempt import performer
-from openskelo.handlers import secrets
+from openskelo.handlers import project_registry, secrets
 from openskelo.kernel import definition
+from openskelo.providers import config as provider_config
+from openskelo.wire import webhook
 from tests.executors import workshop
 
 SYNC = "def handler(ctx):\n    "
@@ -59,6 +61,36 @@ def test_what_is_shorter_than_four_characters_is_no_secret(
 ) -> None:
     monkeypatch.setenv("MY_KEY", key)
     assert workshop.log_of(perform(tmp_path, SYNC + "print('it is', ctx.secret('K'))\n    return {'y': 1}\n")) == kept
+
+
+@pytest.mark.parametrize("named_by", ["the block", "the provider", "the webhook", "the tool", "nobody"])
+def test_outputs_with_a_value_that_the_settings_name_are_refused_though_it_is_not_under_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named_by: str
+) -> None:
+    monkeypatch.setenv("SOME_KEY", "sk-1234567")
+    reference = "${env:SOME_KEY}"
+    provider = provider_config.ProviderConfig(name="p", kind="openai", api_key=reference)
+    tool = project_registry.Tool(name="t", kind="builtin", target="read_file", config={"x": reference})
+    changes: dict[str, dict[str, object]] = {
+        "the provider": {"models": provider_config.Config(providers={"p": provider})},
+        "the webhook": {"webhooks": (webhook.Webhook(url="http://example.test", secret=reference),)},
+        "the tool": {"registry": project_registry.Registry(tools={"t": tool})},
+    }
+    (tmp_path / "it.py").write_text("import os\n" + SYNC + "return {'y': os.environ['SOME_KEY']}\n")
+    node = definition.Node(
+        key="it",
+        mode="deterministic",
+        handler="it.py",
+        outputs=(workshop.port("y"),),
+        config={"token": reference} if named_by == "the block" else {},
+    )
+    where = workshop.project(tmp_path, **changes.get(named_by, {}))
+    (found,) = workshop.perform(where, workshop.task_of(node, {}))
+    code = None if found.outcome.failure is None else found.outcome.failure.code
+    assert code == (None if named_by == "nobody" else "SECRET_IN_OUTPUT")
+    assert (b"sk-1234567" in b"".join(found.blobs.values()) or "sk-1234567" in str(found.outcome)) == (
+        named_by == "nobody"
+    )
 
 
 @pytest.mark.parametrize(

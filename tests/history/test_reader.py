@@ -83,6 +83,7 @@ def test_a_record_is_verified_where_it_is_and_as_a_file(tmp_path: Path) -> None:
         async with workshop.engine(tmp_path) as engine:
             run_id = await proving.finish(engine)
             made = await engine.export(run_id, copy, sign=True)
+            assert copy.stat().st_mode & 0o777 == 0o600  # it holds what went through the run
             proved = await engine.verify(run_id)
             assert (proved.intact, proved.ended, proved.signature) == (True, True, "ok")
             with pytest.raises(errors.InvalidInput) as refused:

@@ -347,6 +347,16 @@ def test_parameters_of_the_server_reach_it() -> None:
     assert (body["min_p"], body["top_p"], body["stop"], body["stream"]) == (0.1, 0.5, ["END"], True)
 
 
+@pytest.mark.parametrize("name", ["messages", "model", "max_tokens", "max_completion_tokens", "stream", "n"])
+def test_a_parameter_that_the_engine_sets_is_refused_and_nothing_is_sent(name: str) -> None:
+    with serving(openai_chat.OpenAI, loopback.Say(text=TEXT)) as server:
+        one = provider(server)
+        with pytest.raises(errors.AttemptFailed) as caught:
+            run(one, lambda: one.complete(request(model_params={name: 9}), lambda _: None))
+        assert (caught.value.code, caught.value.retryable) == ("PROVIDER_BAD_REQUEST", False)
+        assert (repr(name) in caught.value.message, server.asked) == (True, [])
+
+
 def test_gemini_refuses_a_parameter_it_cannot_send() -> None:
     with serving(gemini_content.Gemini) as server:
         one = provider(server)

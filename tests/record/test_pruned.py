@@ -36,6 +36,28 @@ def test_a_pruned_record_verifies_and_says_how_much_is_gone() -> None:
     assert (found.receipts, found.pruned) == (whole.receipts, sum(map(line_check.is_pruned, SHORT)))
 
 
+PRUNED = [at for at, line in enumerate(SHORT) if line_check.is_pruned(line)]
+
+
+@pytest.mark.parametrize("at", PRUNED[:-1])
+def test_a_record_that_lost_the_data_of_a_chosen_event_is_altered(at: int) -> None:
+    chosen = [*ENDED.lines[:at], SHORT[at], *ENDED.lines[at + 1 :]]
+    found = verifying.lines(chosen)
+    next_with_data = PRUNED[PRUNED.index(at) + 1] + 1
+    assert [(problem.code, problem.seq) for problem in found.problems] == [("PRUNED_IN_PART", next_with_data)]
+
+
+@pytest.mark.parametrize("at", PRUNED[1:])
+def test_a_pruned_record_that_got_the_data_of_one_event_back_is_altered(at: int) -> None:
+    found = verifying.lines([*SHORT[:at], ENDED.lines[at], *SHORT[at + 1 :]])
+    assert [problem.code for problem in found.problems] == ["PRUNED_IN_PART"]
+
+
+@pytest.mark.parametrize("at", PRUNED)
+def test_a_record_whose_pruning_was_interrupted_verifies(at: int) -> None:
+    assert verifying.lines([*ENDED.lines[:at], *SHORT[at:]]).intact
+
+
 def test_a_pruned_line_keeps_its_receipt() -> None:
     assert receipts.collect(SHORT) == receipts.collect(ENDED.lines)
 

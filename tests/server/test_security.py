@@ -50,7 +50,18 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Generator[Locked]:
 # -- where requests come from -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "10.0.0.1", ""])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:80",
+        "127.0.0.1.evil.example",
+        "10.0.0.1",
+        "",
+        "127.0.0.1:1@evil.example",
+        "127.0.0.1:evil.example",
+    ],
+)
 def test_a_name_that_was_made_to_point_here_is_refused(client: httpx.Client, host: str) -> None:
     assert house.problem(client.get("/api/runs", headers={"host": host})) == (403, "HOST_UNKNOWN")
 
@@ -66,6 +77,12 @@ def test_other_sites_are_refused(client: httpx.Client, origin: str) -> None:
         answer = client.request(method, "/api/runs", headers={"origin": origin})
         assert house.problem(answer) == (403, "ORIGIN_FOREIGN")
         assert "access-control-allow-origin" not in answer.headers
+
+
+def test_a_second_origin_is_not_overlooked(home: house.House, client: httpx.Client) -> None:
+    for origins in ((home.url, "http://evil.example"), ("http://evil.example", home.url)):
+        answer = client.get("/api/runs", headers=[("origin", origin) for origin in origins])
+        assert house.problem(answer) == (403, "ORIGIN_FOREIGN")
 
 
 def test_this_server_s_own_pages_are_welcome(home: house.House, client: httpx.Client) -> None:

@@ -77,6 +77,10 @@ CASES = {
         "TOKENS_UNBOUNDED",
         "budgets: {max_cost_usd: ‸1}\nblocks: [{id: a, expert: endless}]\n",
     ),
+    "parameters that would replace what the engine sends": (
+        "MODEL_PARAM_RESERVED",
+        "blocks: [{id: a, expert: secretive, model_params: {top_k: 3, ‸max_completion_tokens: 9}}]\n",
+    ),
     "a folder outside": ("BLOCK_DIR_INVALID", "blocks: [{id: a, block_dir: ‸../x}]\n"),
     "a folder whose name no file system takes": (
         "BLOCK_DIR_INVALID",

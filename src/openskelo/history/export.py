@@ -163,7 +163,7 @@ def _refuse_existing(path: Path) -> None:
 @contextmanager
 def _whole_file(path: Path) -> Generator[BinaryIO]:
     try:
-        with files.atomic_file(path) as file:
+        with files.atomic_file(path, mode=0o600) as file:
             yield file
     except OSError as error:
         raise errors.StoreError(f"{path} cannot be written: {error.strerror}", code="EXPORT_FAILED") from error

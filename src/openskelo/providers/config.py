@@ -17,6 +17,13 @@ CONCURRENCY = 4
 TIMEOUT_MS = 120_000
 #: The context size of a local model in tokens, unless skelo.yaml sets it.
 N_CTX = 8192
+#: Keys of a request's body that the engine sets, which `model_params` would replace: what is asked, of which model, for
+#: how many tokens and answers, and in which form.
+RESERVED_PARAMETERS = frozenset(
+    {"model", "messages", "system", "input", "contents", "max_tokens", "max_completion_tokens", "max_output_tokens"}
+    | {"n", "stream", "stream_options", "response_format", "output_config", "output_format"}
+)
+RESERVED_HINT = "the block, its expert and its provider say what is asked, of which model, and with which `max_tokens`"
 
 
 @frozen

@@ -113,6 +113,12 @@ class Remote:
         parameters = request.parameters
         extras = parameters.get("model_params")
         more: Mapping[str, Json] = extras if isinstance(extras, Mapping) else {}
+        if reserved := sorted(more.keys() & config.RESERVED_PARAMETERS):
+            raise failure_codes.final(
+                "PROVIDER_BAD_REQUEST",
+                f"`model_params` cannot set {reserved[0]!r}",
+                hint=config.RESERVED_HINT,
+            )
         values: dict[str, object] = {
             "timeout": self._settings.timeout_ms / 1000,
             "max_retries": 0,

@@ -157,6 +157,8 @@ class Verifier:
         self._at = 0
         self._ended = False
         self._events = self._pruned = 0
+        #: The first event that has kept data which pruning removes, after one that has lost it.
+        self._kept_seq: int | None = None
         self._checks: _EventChecks | None = None
 
     def add(self, raw: bytes) -> events.Event | None:
@@ -207,6 +209,12 @@ class Verifier:
             # `run.ended` names the last receipt: without it, the receipts of pruned lines are not covered.
             message = "only runs that have ended are pruned, and the end of this one is missing"
             problems = (Problem(line=0, offset=0, code="SEQ_GAP", message=message),)
+        elif self._kept_seq is not None and not problems:
+            # Pruning goes from the last event to the first: what was interrupted has lost the data of the later ones.
+            message = (
+                f"event {self._kept_seq} has data although an earlier one has lost its own: no pruning leaves that"
+            )
+            problems = (Problem(line=0, offset=0, code="PRUNED_IN_PART", message=message, seq=self._kept_seq),)
         return Verification(
             run_id=self.run_id,
             events=self._events,
@@ -245,6 +253,8 @@ class Verifier:
             self._checks = self._checks or _EventChecks(cast("str", self.run_id), None)
             self._checks.add_pruned(entry, at)
             return None
+        if self._pruned and self._kept_seq is None and name not in line_check.NEVER_PRUNED:
+            self._kept_seq = self.seq
         event = line_check.decode(entry, name, at)
         self._check_event(event)
         return event

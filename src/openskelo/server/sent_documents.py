@@ -12,12 +12,16 @@ from typing import cast
 
 from openskelo.handlers import builtin
 from openskelo.kernel.json import Json, JsonObject
+from openskelo.workflows.blocks import blocks_loader
 
 
 def confine_document(document: JsonObject) -> JsonObject:
-    """Return a document whose blocks reach files inside the project's roots only; a malformed one as it is."""
+    """Return a document whose blocks reach files inside the project's roots only.
+
+    A malformed one, and one that no loader takes because it has too many blocks, is returned as it is.
+    """
     blocks = document.get("blocks")
-    if not isinstance(blocks, Sequence) or isinstance(blocks, str):
+    if not isinstance(blocks, Sequence) or isinstance(blocks, str) or len(blocks) > blocks_loader.MAX_BLOCKS:
         return document
     return {**document, "blocks": [_confine_block(block) for block in blocks]}
 

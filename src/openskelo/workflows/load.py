@@ -46,27 +46,30 @@ def from_document(document: JsonObject, *, root: Path | None = None, file: str =
 
 
 def check(
-    path: Path | str, *, root: Path | None = None
+    path: Path | str, *, root: Path | None = None, data_dir: Path | None = None
 ) -> tuple[definition.Workflow | None, tuple[problems.Problem, ...]]:
-    """Return the workflow in a file (None if there are errors), and all Problems including warnings."""
+    """Return the workflow in a file (None if there are errors), and all Problems including warnings.
+
+    `data_dir` is that of the project, if it is not the one that the environment or `skelo.yaml` names.
+    """
     path = Path(path)
     try:
         text = source.read(path)
     except errors.InvalidWorkflow as error:
         return None, _problems_of(error)
     project_root = project_file.find_root(path) if root is None else root
-    return _check(text, project_root, folder=path.parent, name=path.stem)
+    return _check(text, project_root, data_dir, folder=path.parent, name=path.stem)
 
 
 def check_document(
-    document: JsonObject, *, root: Path | None = None, file: str = "<document>"
+    document: JsonObject, *, root: Path | None = None, data_dir: Path | None = None, file: str = "<document>"
 ) -> tuple[definition.Workflow | None, tuple[problems.Problem, ...]]:
     """Return the same as `check`, for a document in memory; files that it uses are relative to `root`."""
     try:
         text = source.from_document(document, file=file)
     except errors.InvalidWorkflow as error:
         return None, _problems_of(error)
-    return _check(text, root, folder=root, name=None)
+    return _check(text, root, data_dir, folder=root, name=None)
 
 
 def is_project(path: Path) -> bool:
@@ -104,7 +107,7 @@ def _is_unrelated(value: Json) -> bool:
 
 
 def _check(
-    text: source.Source, root: Path | None, *, folder: Path | None, name: str | None
+    text: source.Source, root: Path | None, data_dir: Path | None, *, folder: Path | None, name: str | None
 ) -> tuple[definition.Workflow | None, tuple[problems.Problem, ...]]:
     settings, project_problems = (project_file.ProjectFile(), ()) if root is None else project_file.check(root)
     report = text.report()
@@ -112,7 +115,7 @@ def _check(
     # A document without a project: its caller may bring any models.
     models = None if root is None else settings.models
     top = cursor.Cursor(text.value, (), report)
-    folders = None if root is None else project_file.folders(settings, root)
+    folders = None if root is None else project_file.folders(settings, root, data_dir)
     identity = _identity(folder, text.file)
     if folders is not None and not _check_place(top, identity, folders):
         return None, report.problems()
@@ -267,6 +270,9 @@ def _load_used(place: cursor.Cursor, trail: _Trail, folder: Path | None) -> inli
         return None
     identity = _identity(path.parent, path.name)
     if not _check_place(place, identity, trail.folders):
+        return None
+    if (reason := trail.folders.reason_against_reading(Path(identity))) is not None:
+        place.problem("USES_OUTSIDE", f"{text[:80]!r} {reason}", hint="a workflow is a file of the project itself")
         return None
     if identity in trail.files:
         place.problem("USES_CYCLE", f"{text[:80]!r} uses, in the end, this file again")

@@ -8,6 +8,7 @@ import pytest
 
 from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import Json
+from openskelo.values.cel import limits
 from tests.executors import workshop
 
 
@@ -30,6 +31,16 @@ def test_map_and_template_become_outputs(tmp_path: Path) -> None:
         tmp_path, {"map": {"a": "inputs.items.map(x, x * 2)"}, "template": {"b": "Hello {{ inputs.name }}!"}}
     )
     assert found.outputs == {"value": {"a": [2, 4, 6], "b": "Hello Ada!"}}
+
+
+def test_outputs_that_together_take_too_much_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_BYTES", 2000)
+    grown: dict[str, Json] = {"a": f"inputs.name + '{'x' * 900}'"}
+    assert transform(tmp_path, {"map": grown}).failure is None
+    many: dict[str, Json] = {**grown, **{f"more{number}": grown["a"] for number in range(3)}}
+    failure = transform(tmp_path, {"map": many}).failure
+    assert failure is not None
+    assert (failure.code, "the outputs of this block take" in failure.message) == ("EXPR_FAILED", True)
 
 
 def test_the_item_of_a_foreach_is_seen_under_its_name(tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ import pytest
 
 import openskelo
 from openskelo.kernel.json import Json
-from openskelo.server import pages
+from openskelo.server import pages, sent_documents
+from openskelo.workflows import load
+from openskelo.workflows.blocks import blocks_loader
 from tests.handlers import web
 from tests.server import house
 
@@ -183,6 +185,32 @@ def test_a_document_that_is_sent_reads_inside_the_roots_only(client: httpx.Clien
     assert (ended["ending"], ended["error"]["code"]) == ("failed", "DET_PATH_INVALID")
 
 
+_WRITTEN_BY_DATA = """\
+name: planted
+blocks:
+  - id: save
+    mode: deterministic
+    deterministic: {handler: "builtin:write-file", config: {content: x, default_path_template: PATH}}
+"""
+
+
+@pytest.mark.parametrize(
+    "place", [".skelo/blobs/fe/fe2c", ".skelo/workspaces/r/n/tree/flow.yaml", ".env", ".git/x.yaml"]
+)
+def test_a_document_that_is_sent_uses_no_file_that_is_hidden_or_in_the_data_dir(
+    home: house.House, client: httpx.Client, tmp_path: Path, place: str
+) -> None:
+    planted = home.root / place
+    planted.parent.mkdir(parents=True, exist_ok=True)
+    planted.write_text(_WRITTEN_BY_DATA.replace("PATH", str(tmp_path / "x.txt")))
+    document: dict[str, Json] = {"name": "sent", "blocks": [{"id": "a", "uses": place}]}
+    for path in ("/api/workflows/validate", "/api/workflows/explain", "/api/runs"):
+        answer = client.post(path, json={"document": document})
+        assert (answer.status_code == 201, "USES_OUTSIDE" in answer.text) == (False, True)
+        assert "planted" not in answer.text
+    planted.unlink()
+
+
 def test_a_node_that_is_sent_to_a_live_graph_writes_inside_the_roots_only(client: httpx.Client, tmp_path: Path) -> None:
     run_id = client.post("/api/runs", json={"name": "live"}).json()["id"]
     config: dict[str, Json] = {"content_from": "messages", "default_path_template": str(tmp_path / "x.txt")}
@@ -203,3 +231,10 @@ def test_a_node_that_is_sent_to_a_live_graph_writes_inside_the_roots_only(client
     take_turn()
     assert not (tmp_path / "x.txt").exists()
     client.post(f"/api/runs/{run_id}/cancel")
+
+
+def test_a_document_with_too_many_blocks_is_refused_before_they_are_looked_at() -> None:
+    document: dict[str, Json] = {"blocks": [{}] * (blocks_loader.MAX_BLOCKS + 1)}
+    assert sent_documents.confine_document(document) is document
+    problems = load.check_document(document)[1]
+    assert "TOO_MANY_BLOCKS" in [problem.code for problem in problems]

@@ -375,10 +375,12 @@ def test_iterations_are_bounded_all_together() -> None:
         "cel.bind(a, item.text + item.text, cel.bind(b, a.replace('x', a), b.replace('x', b)))",
         "[item.text]" + ".map(a, a + a + a + a + a + a)" * 6,
         "item.list.map(n, item.list.map(m, item.text))",
+        "+".join(["item.long"] * 20),
     ],
 )
 def test_results_that_could_exhaust_memory_are_refused_at_once(text: str) -> None:
-    value: Json = {"text": "x" * 500_000, "list": list(range(1000)), "parts": ["x"] * 1000}
+    value: dict[str, Json] = {"text": "x" * 500_000, "list": list(range(1000)), "parts": ["x"] * 1000}
+    value["long"] = "x" * 700_000
     started = time.process_time()
     with pytest.raises(errors.AttemptFailed) as caught:
         evaluate(text, {"item": value})

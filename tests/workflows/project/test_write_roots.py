@@ -106,3 +106,34 @@ def test_a_workflow_in_a_write_root_is_a_problem_also_when_another_file_uses_it(
     assert problems_of(root, "handlers/it.py", file="out/flow.yaml") == [("CODE_IN_WRITE_ROOT", 1, 1)]
     (root / "outer.yaml").write_text("name: outer\nblocks: [{id: a, uses: out/flow.yaml}]\n")
     assert marking.errors(load.check(root / "outer.yaml")[1]) == [("CODE_IN_WRITE_ROOT", 2, 24)]
+
+
+@pytest.mark.parametrize("folder", [".skelo/workspaces/r/n/tree", "runs/blobs", ".hidden", "link"])
+def test_no_workflow_in_the_data_dir_or_a_hidden_folder_is_used(folder: str, tmp_path: Path) -> None:
+    root = project(tmp_path / "project", "data_dir: runs\n")
+    (root / "link").symlink_to(root / "runs")
+    (root / "runs").mkdir()
+    (root / folder).mkdir(parents=True, exist_ok=True)
+    (root / folder / "inner.yaml").write_text("blocks: [{id: a}]\n")
+    (root / "outer.yaml").write_text(f"name: outer\nblocks: [{{id: a, uses: {folder}/inner.yaml}}]\n")
+    assert marking.errors(load.check(root / "outer.yaml")[1]) == [("USES_OUTSIDE", 2, 24)]
+
+
+def test_no_workflow_in_a_data_dir_that_only_the_command_names_is_used(tmp_path: Path) -> None:
+    root = project(tmp_path / "project")
+    (root / "elsewhere").mkdir()
+    (root / "elsewhere" / "inner.yaml").write_text("blocks: [{id: a}]\n")
+    (root / "outer.yaml").write_text("name: outer\nblocks: [{id: a, uses: elsewhere/inner.yaml}]\n")
+    assert load.check(root / "outer.yaml")[0] is not None
+    found = load.check(root / "outer.yaml", data_dir=root / "elsewhere")[1]
+    assert marking.errors(found) == [("USES_OUTSIDE", 2, 24)]
+
+
+@pytest.mark.parametrize("folder", ["out/prompts", ".skelo/workspaces/r/n/tree", ".hidden"])
+def test_no_part_of_a_prompt_is_read_where_data_may_write(folder: str, tmp_path: Path) -> None:
+    root = project(tmp_path / "project")
+    (root / folder).mkdir(parents=True)
+    (root / folder / "task.md").write_text("Say it.")
+    text = f"name: w\nblocks: [{{id: a, block_dir: {folder}}}]\n"
+    (root / "w.yaml").write_text(text)
+    assert marking.errors(load.check(root / "w.yaml")[1]) == [("BLOCK_DIR_INVALID", 2, 29)]

@@ -89,6 +89,8 @@ def _print(verification: chain.Verification) -> None:
     pruned_text = f", {verification.pruned} of them pruned" if verification.pruned else ""
     counts = [output.count(verification.receipts, "receipt"), output.count(verification.blobs, "blob")]
     output.say(f"  {output.count(verification.events, 'event')}{pruned_text}, {', '.join(counts)}")
+    if not verification.folded:
+        output.say("  the decisions were not checked: that takes the workflow and the data of all events")
     output.say(f"  head {verification.head}")
     if verification.signature in ("ok", "partial"):
         whose = "the given key" if verification.key == "given" else "the key in the record (this proves no identity)"

@@ -98,6 +98,8 @@ class _PreparedNode:
     inputs: port_contract.PortContract
     outputs: port_contract.PortContract
     work: api.Work
+    #: What its settings name in the environment and among the project's secrets.
+    references: tuple[str, ...]
 
 
 class Performer:
@@ -114,6 +116,7 @@ class Performer:
         on_status: Callable[[running_attempt.AttemptRequest, str], None] | None = None,
     ) -> None:
         self._project = project
+        self._references = _references_of(project)
         self._blobs = blobs
         self._artifacts = artifacts.ArtifactIndex(blobs) if isinstance(blobs, artifacts.RunLogs) else None
         self._project_handlers: project_handler.ProjectHandlers | None = None
@@ -171,6 +174,9 @@ class Performer:
         except errors.InvalidInput as error:
             raise _contract_rejection("INPUT_CONTRACT", [error.message], retryable=False) from error
         prepared_node = self._prepared.get(id(node)) or self._prepare(node)
+        if prepared_node.references:
+            values = secrets.referenced_values(prepared_node.references, self._project.secrets)
+            attempt.secret_values = secrets.spellings(values)
         problems = port_contract.find_problems(request, prepared_node.inputs, self._project)
         if prepared_node.inputs.artifact_ports and not problems:
             problems = await self._missing_artifacts(prepared_node.inputs, request.inputs, request.run_id)
@@ -186,7 +192,7 @@ class Performer:
         else:
             raw_outputs = request.outputs_to_judge
 
-        outputs, data = self._admit_outputs(raw_outputs, prepared_node.outputs.defaults)
+        outputs, data = self._admit_outputs(attempt, raw_outputs, prepared_node.outputs.defaults)
         attempt.output_hash = canonical.digest_bytes(data)
         problems = prepared_node.outputs.problems(outputs, self._project)
         if prepared_node.outputs.artifact_ports and not problems:
@@ -278,7 +284,9 @@ class Performer:
 
         return await self._descriptor_wait.retry(view.attempt, evaluate, errors.is_out_of_descriptors)
 
-    def _admit_outputs(self, returned: object, defaults: JsonObject) -> tuple[JsonObject, bytes]:
+    def _admit_outputs(
+        self, attempt: running_attempt.RunningAttempt, returned: object, defaults: JsonObject
+    ) -> tuple[JsonObject, bytes]:
         """Return the outputs, as a copy that the work cannot change any more, and their canonical bytes."""
         if not isinstance(returned, Mapping):
             raise invocation.not_a_dict(returned)
@@ -295,11 +303,11 @@ class Performer:
                 retryable=False,
                 happened="yes",
             )
-        if self._project.secrets and secrets.contains_secret(data, self._secret_values(None)):
+        if secrets.contains_secret(data, self._secret_values(attempt)):
             raise errors.AttemptFailed(
                 "the outputs hold the value of a secret, and outputs are kept",
                 code="SECRET_IN_OUTPUT",
-                hint="use ctx.secret where the value is needed, and do not return it",
+                hint="use the secret where it is needed, and do not return it or what holds it",
                 retryable=False,
                 happened="yes",
             )
@@ -379,7 +387,8 @@ class Performer:
                 anywhere = handler is not None and handler.writes_anywhere
                 outputs = self._compile(node.outputs, "output", anywhere=anywhere)
         work = kinds.executor_for(node).prepare(node, self._services, outputs)
-        prepared_node = _PreparedNode(node=node, inputs=inputs, outputs=outputs, work=work)
+        references = secrets.named(canonical.dumps(node.config).decode())
+        prepared_node = _PreparedNode(node=node, inputs=inputs, outputs=outputs, work=work, references=references)
         if len(self._prepared) >= _MAX_PREPARED:
             del self._prepared[next(iter(self._prepared))]
         self._prepared[id(node)] = prepared_node  # holds the node, so that no other node gets its id
@@ -488,9 +497,12 @@ class Performer:
     def _secret_values(self, attempt: running_attempt.RunningAttempt | None) -> Sequence[str]:
         """Return the texts to mask in what an attempt leaves, the longest first."""
         of_project = secrets.values(self._project.secrets)
+        if self._references:
+            named_values = secrets.referenced_values(self._references, self._project.secrets)
+            of_project = (*of_project, *secrets.spellings(named_values))
         of_attempt = () if attempt is None else attempt.secret_values
-        if of_attempt:
-            return sorted((*of_project, *of_attempt), key=len, reverse=True)
+        if of_attempt or self._references:
+            return sorted({*of_project, *of_attempt}, key=lambda text: (-len(text), text))
         return of_project
 
     def _get_project_handlers(self) -> project_handler.ProjectHandlers:
@@ -513,6 +525,17 @@ class Performer:
 
             self._agents = agent_sessions.SessionPool(self._project)
         return self._agents
+
+
+def _references_of(project: Project) -> tuple[str, ...]:
+    """Return what the project's settings for other programs and servers name in the environment and among secrets."""
+    registry = project.registry
+    texts = [canonical.dumps(tool.config).decode() for tool in registry.tools.values()]
+    texts += [text for server in registry.mcp.values() for text in server.headers.values()]
+    texts += [text for hook in project.webhooks for text in (hook.url, hook.secret)]
+    if project.models is not None:
+        texts += [provider.api_key or "" for provider in project.models.providers.values()]
+    return tuple(dict.fromkeys(reference for text in texts for reference in secrets.named(text)))
 
 
 def _result(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from openskelo import errors
 from openskelo.extensions import Position
 from openskelo.handlers import builtin, context, file_access
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import suggestions, template
-from openskelo.values.cel import expression
+from openskelo.values.cel import expression, limits
 from openskelo.values.schema import compatibility
 
 
@@ -22,11 +23,24 @@ async def run(ctx: context.Context, access: file_access.Access) -> JsonObject:  
         for name in ("item", ctx.item_name):
             values[name], types[name] = ctx.item, None
     outputs: dict[str, Json] = {}
+    size = 0
     for name, text in _texts(ctx.config.get("map")):
         outputs[name] = expression.compile(text, types).evaluate(values)
+        size = _add_size(size, outputs[name])
     for name, text in _texts(ctx.config.get("template")):
         outputs[name] = template.compile(text, types).render(values)
+        size = _add_size(size, outputs[name])
     return outputs
+
+
+def _add_size(size: int, output: Json) -> int:
+    """Return `size` with that of another output; raise AttemptFailed EXPR_FAILED if together they take too much."""
+    total = size + limits.json_size(output)
+    if total > limits.MAX_BYTES:
+        raise errors.AttemptFailed(
+            f"the outputs of this block take more than {limits.MAX_BYTES} bytes", code="EXPR_FAILED", retryable=False
+        )
+    return total
 
 
 def _texts(section: Json) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import html
 import logging
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -35,6 +36,7 @@ _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _MAX_CLIENTS = 10_000
 _MAX_TARGET_CHARACTERS = 2000
 _MAX_HOST_CHARACTERS = 60
+_HOST = re.compile(r"(\[(?P<address>[^\[\]@]*)\]|(?P<name>[^\[\]@:]*))(:[0-9]*)?")
 _IDENTITY_KEY = "openskelo.identity"
 _STILL_ALLOWED_KEY = "openskelo.identity.still"
 _LOG = logging.getLogger("openskelo.server.auth")
@@ -146,8 +148,7 @@ class Guard:
 
     def _check_origin(self, scope: Scope, headers: Headers) -> None:
         """Raise a 403 for a request from another site's page. Programs send neither of these headers."""
-        origin = headers.get("origin")
-        if origin is not None and not self._is_own_origin(origin, headers):
+        if not all(self._is_own_origin(origin, headers) for origin in headers.getlist("origin")):
             raise problems.Problem(403, "ORIGIN_FOREIGN", "requests from other sites are refused")
         site = headers.get("sec-fetch-site")
         is_page_visit = (
@@ -236,10 +237,9 @@ def client_address(scope: Mapping[str, object]) -> str:
 
 
 def _host_name(host: str) -> str:
-    """Return the name in a Host header, without its port."""
-    if host.startswith("["):
-        return host.partition("]")[0].removeprefix("[").lower()
-    return host.partition(":")[0].lower()
+    """Return the name in a Host header, without its port; the whole text if it is not a name and a port."""
+    parts = _HOST.fullmatch(host)
+    return host if parts is None else (parts["address"] or parts["name"]).lower()
 
 
 def read_cookie(headers: Headers, wanted: str) -> str | None:

@@ -98,8 +98,10 @@ def _check_workflow(
 ) -> tuple[definition.Workflow | None, tuple[WorkflowProblem, ...]]:
     """Return the workflow in a file or document (None if it has errors), and its problems."""
     if document is not None:
-        return load.check_document(sent_documents.confine_document(document), root=project.root)
-    workflow, found_problems = load.check(_find_file(project, path or ""), root=project.root)
+        return load.check_document(
+            sent_documents.confine_document(document), root=project.root, data_dir=project.data_dir
+        )
+    workflow, found_problems = load.check(_find_file(project, path or ""), root=project.root, data_dir=project.data_dir)
     return workflow, tuple(_with_relative_path(project, item) for item in found_problems)
 
 

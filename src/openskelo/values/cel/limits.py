@@ -30,8 +30,10 @@ MAX_ITEMS = 1000
 #: The function that every range of a comprehension is wrapped in.
 RANGE_FUNCTION = "@range"
 
-# With fewer variables in its text, an expression that never multiplies cannot copy enough to matter.
+# With fewer variables in its text, an expression that never multiplies cannot copy enough to matter; one that adds or
+# collects values can do so with fewer.
 _MANY_NAMES = 32
+_MANY_NAMES_WHEN_GROWING = 3
 # New nodes need ids of their own; the library numbers the nodes of a 4 KiB expression far below this.
 _FIRST_NEW_ID = 1_000_000
 _UNKNOWN = object()
@@ -107,22 +109,28 @@ class _RangeLimiter:
 
 
 def may_multiply(tree: syntax_tree.Node) -> bool:
-    """True if evaluating `tree` can touch more than a small multiple of its data, so that it has to be estimated."""
+    """True if evaluating `tree` can touch more than a small multiple of its data, so that it has to be estimated.
+
+    Even a text that is only added to itself grows: twenty times in one expression, and again in that of the next block.
+    """
     names = 0
+    is_growing = False
     for node in syntax_tree.walk(tree):
         match node:
             case syntax_tree.Comprehension() | syntax_tree.Call(function="replace" | "join" | "format"):
                 return True
             case syntax_tree.Name():
                 names += 1
+            case syntax_tree.Call(function="_+_") | syntax_tree.Group():
+                is_growing = True
             case _:
                 pass
-    return names >= _MANY_NAMES
+    return names >= (_MANY_NAMES_WHEN_GROWING if is_growing else _MANY_NAMES)
 
 
 def estimate_bytes(tree: syntax_tree.Node, values: Mapping[str, object]) -> int:
     """Return an upper bound on the bytes that evaluating `tree` over `values` (plain JSON, by name) may touch."""
-    sizes = {name: _json_size(value) for name, value in values.items()}
+    sizes = {name: json_size(value) for name, value in values.items()}
     return _Estimator(tree, values).estimate(tree, sizes).work
 
 
@@ -168,7 +176,7 @@ class _Estimator:
     def _estimate_field(self, node: syntax_tree.Field, sizes: Mapping[str, int]) -> _Cost:
         data = self._find_data(node)
         if data is not _UNKNOWN:
-            size = _json_size(data)
+            size = json_size(data)
             return _Cost(size=size, work=size)
         operand = self.estimate(node.operand, sizes)
         return _Cost(size=1 if node.test else operand.size, work=operand.work)
@@ -215,7 +223,8 @@ class _Estimator:
                 return _UNKNOWN
 
 
-def _json_size(value: object) -> int:
+def json_size(value: object) -> int:
+    """Return how many bytes a plain JSON value takes as text."""
     return len(orjson.dumps(value))
 
 

@@ -325,15 +325,13 @@ def _work(node: definition.Node, fields: cursor.Fields, context: Context) -> def
             node = replace(node, timeout_ms=context.handler_timeout_ms)
         handlers.check_builtin(node, fields.cursor)
     elif node.mode == "agent":
-        root = None if context.folders is None else context.folders.root
         node = replace(
             node,
-            config=model_settings.read_agent(node, fields, root, context.agents),
+            config=model_settings.read_agent(node, fields, context.folders, context.agents),
             repairs=model_settings.repairs(fields),
         )
     elif node.work.calls_model:
-        root = None if context.folders is None else context.folders.root
-        found_config = model_settings.read(node, fields, root, context.models)
+        found_config = model_settings.read(node, fields, context.folders, context.models)
         node = replace(node, config=found_config, repairs=model_settings.repairs(fields))
     node = replace(
         node,

@@ -32,7 +32,7 @@ from openskelo.workflows.text import cursor, problems
 KEYS = frozenset(
     {"name", "description", "version", "blocks", "edges", "inputs", "outputs", "defaults", "budgets", "metadata"}
 ) | {"$schema"}
-_MAX_BLOCKS = 100_000
+MAX_BLOCKS = 100_000
 _SECRET_START, _SECRET_END = "${secret:", "}"
 
 
@@ -90,8 +90,8 @@ def read(place: cursor.Cursor, context: Context) -> inlining.Inner | None:
     nodes = edges.read_bounces(drafts, edges.Reach.of(sources))
     if place.report.failed:
         return None
-    if sum(len(used_file.workflow.nodes) for used_file in blocks.inner.values()) + len(nodes) > _MAX_BLOCKS:
-        place.problem("TOO_MANY_BLOCKS", f"together with the files it uses this has more than {_MAX_BLOCKS} blocks")
+    if sum(len(used_file.workflow.nodes) for used_file in blocks.inner.values()) + len(nodes) > MAX_BLOCKS:
+        place.problem("TOO_MANY_BLOCKS", f"together with the files it uses this has more than {MAX_BLOCKS} blocks")
         return None
     nodes = edges.fill_bounces(inlining.expand(nodes, blocks.inner), place)
     workflow = replace(
@@ -138,8 +138,8 @@ def _read_blocks(fields: cursor.Fields, defaults: limits.Defaults, context: Cont
     entries = [] if section is None else section.items() or []
     if section is not None and section.value == []:
         section.problem("EMPTY", "`blocks` is empty", hint="a workflow has at least one block")
-    if len(entries) > _MAX_BLOCKS and section is not None:
-        section.problem("TOO_MANY_BLOCKS", f"more than {_MAX_BLOCKS} blocks")
+    if len(entries) > MAX_BLOCKS and section is not None:
+        section.problem("TOO_MANY_BLOCKS", f"more than {MAX_BLOCKS} blocks")
         entries = []
     block_context = block.Context(
         folders=context.folders,

@@ -39,11 +39,23 @@ class Handler:
 class Folders:
     """The folders of files that a workflow may name: inside the project's root, and code in none of its write roots.
 
-    A file that data has written must not become code, so a write root holds no handler and no workflow.
+    A file that data has written must not become code, so a write root and the data dir hold no handler, no workflow and
+    no part of a prompt.
     """
 
     root: Path
     write_roots: tuple[Path, ...]
+    data_dir: Path
+
+    def reason_against_reading(self, real: Path) -> str | None:
+        """Return why a workflow may not use the file or folder at a real path inside the root; None when it may."""
+        if file_access.is_inside(real, self.write_roots):
+            return "is in a folder that data may write to"
+        if real.is_relative_to(self.data_dir):
+            return "is in the data dir"
+        if any(part.startswith(".") for part in real.relative_to(self.root).parts):
+            return "is hidden, or in a hidden folder"
+        return None
 
 
 def read(section: cursor.Cursor, folders: Folders | None) -> Handler | None:

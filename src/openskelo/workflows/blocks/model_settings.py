@@ -40,21 +40,23 @@ KEYS = frozenset(
 )
 
 
-def read(node: definition.Node, fields: cursor.Fields, root: Path | None, models: config.Config | None) -> JsonObject:
+def read(
+    node: definition.Node, fields: cursor.Fields, folders: handlers.Folders | None, models: config.Config | None
+) -> JsonObject:
     """Return the checked model settings of a block by the author's keys; the files of its folder are `pinned`."""
     settings = {key: value for key, value in fields.value.items() if key in KEYS or key == "prompt"}
     _check_values(fields)
     _check_expert(fields, models)
-    pins = _read_prompt(node, fields, root)
+    pins = _read_prompt(node, fields, folders)
     return {**settings, "pinned": pins} if pins else settings
 
 
 def read_agent(
-    node: definition.Node, fields: cursor.Fields, root: Path | None, agents: AgentsConfig | None
+    node: definition.Node, fields: cursor.Fields, folders: handlers.Folders | None, agents: AgentsConfig | None
 ) -> JsonObject:
     """Return the checked settings of a block with an agent; the agent and the files of its folder are `pinned`."""
     settings = {key: value for key, value in fields.value.items() if key in KEYS or key == "prompt"}
-    pins = _read_prompt(node, fields, root)
+    pins = _read_prompt(node, fields, folders)
     place = fields.get("agent")
     agent = None if place is None else agent_sections.read_block(place, agents)
     if agent is not None:
@@ -62,7 +64,7 @@ def read_agent(
     return {**settings, "pinned": pins} if pins else settings
 
 
-def _read_prompt(node: definition.Node, fields: cursor.Fields, root: Path | None) -> dict[str, Json]:
+def _read_prompt(node: definition.Node, fields: cursor.Fields, folders: handlers.Folders | None) -> dict[str, Json]:
     """Check the prompt of a block; return the files of its folder as `files`, nothing without a folder."""
     variables: dict[str, JsonObject | None] = {
         "inputs": expression_scope.of_ports(node.inputs),
@@ -73,7 +75,7 @@ def _read_prompt(node: definition.Node, fields: cursor.Fields, root: Path | None
     if (prompt := fields.get("prompt")) is not None:
         expression_scope.check_template(prompt, variables)
     folder = fields.get("block_dir")
-    contents = {} if folder is None else _read_folder(folder, root, variables)
+    contents = {} if folder is None else _read_folder(folder, folders, variables)
     return {"files": contents} if contents else {}
 
 
@@ -93,6 +95,10 @@ def _check_values(fields: cursor.Fields) -> None:
             place.text(blank=False)
     if (extras := fields.get("model_params")) is not None:
         extras.fields()
+        names: Mapping[str, Json] = extras.value if isinstance(extras.value, Mapping) else {}
+        for name in sorted(names.keys() & config.RESERVED_PARAMETERS):
+            message = f"`model_params` cannot set {name!r}"
+            extras.at(name, None).key_problem("MODEL_PARAM_RESERVED", message, hint=config.RESERVED_HINT)
 
 
 def check_reviews(fields: cursor.Fields, models: config.Config | None) -> None:
@@ -136,24 +142,26 @@ def calls_model(node: definition.Node) -> bool:
     return node.work.calls_model or any(gates.asks_model(gate.type) for gate in (*node.pre_gates, *node.post_gates))
 
 
-def _read_folder(place: cursor.Cursor, root: Path | None, variables: expression_scope.Variables) -> dict[str, Json]:
+def _read_folder(
+    place: cursor.Cursor, folders: handlers.Folders | None, variables: expression_scope.Variables
+) -> dict[str, Json]:
     """Return the content of the files of `block_dir` by their names in it; nothing after a Problem."""
     text = place.text(blank=False)
     if text is None:
         return {}
-    if root is None:
+    if folders is None:
         place.problem("BLOCK_DIR_INVALID", "a block folder needs a project", hint="pass `root`")
         return {}
-    outside = handlers.outside(text, root)
+    outside = _reason_against_reading(text, folders)
     if outside is not None:
-        place.problem("BLOCK_DIR_INVALID", f"{text[:80]!r} {outside}", hint="name a folder inside the project")
+        place.problem("BLOCK_DIR_INVALID", f"{text[:80]!r} {outside}", hint="name another folder of the project")
         return {}
-    folder = root / text
+    folder = folders.root / text
     if not folder.is_dir():
         hint = problems.similar_path(folder, text, accept=Path.is_dir)
         place.problem("BLOCK_DIR_NOT_FOUND", f"there is no folder {text[:80]!r} in the project", hint=hint)
         return {}
-    parts = {name: _read_part(place, root, f"{text.rstrip('/')}/{name}") for name in _list_parts(place, folder)}
+    parts = {name: _read_part(place, folders, f"{text.rstrip('/')}/{name}") for name in _list_parts(place, folder)}
     if not parts:
         hint = f"it may hold {', '.join(PROMPT_PARTS)} and {_CONTEXT}/*.md"
         place.problem("BLOCK_DIR_EMPTY", f"the folder {text[:80]!r} holds no part of a prompt", hint=hint)
@@ -188,13 +196,19 @@ def _list_parts(place: cursor.Cursor, folder: Path) -> list[str]:
     return [*(name for name in PROMPT_PARTS if name in names), *(f"{_CONTEXT}/{name}" for name in context)]
 
 
-def _read_part(place: cursor.Cursor, root: Path, path: str) -> str:
-    outside = handlers.outside(path, root)
+def _reason_against_reading(path: str, folders: handlers.Folders) -> str | None:
+    """Return why a file or folder that `block_dir` leads to is not read; None when it is."""
+    outside = handlers.outside(path, folders.root)
+    return outside or folders.reason_against_reading((folders.root / path).resolve())
+
+
+def _read_part(place: cursor.Cursor, folders: handlers.Folders, path: str) -> str:
+    outside = _reason_against_reading(path, folders)
     if outside is not None:
         place.problem("BLOCK_DIR_INVALID", f"{path[:80]!r} {outside}")
         return ""
     try:
-        with files.open_plain(root / path) as file:
+        with files.open_plain(folders.root / path) as file:
             data = file.read(_MAX_FILE_BYTES + 1)
         text = data.decode("utf-8-sig")
     except OSError as error:

@@ -78,11 +78,11 @@ def project_at(path: Path | str = ".", *, data_dir: Path | str | None = None) ->
     except (OSError, ValueError, RuntimeError) as error:
         raise _invalid_path(path, error) from error
     file = load(root)
-    explicit = data_dir or os.environ.get("SKELO_HOME")
+    project_folders = folders(file, root, data_dir)
     return Project(
         root=root,
-        data_dir=_real_path(Path(), explicit) if explicit else _real_path(root, file.data_dir or DATA_DIR),
-        write_roots=folders(file, root).write_roots,
+        data_dir=project_folders.data_dir,
+        write_roots=project_folders.write_roots,
         read_roots=tuple(_real_path(root, text) for text in file.read_roots),
         allow_commands=file.allow_commands,
         allow_private_addresses=file.allow_private_addresses,
@@ -94,9 +94,9 @@ def project_at(path: Path | str = ".", *, data_dir: Path | str | None = None) ->
     )
 
 
-def folders(file: ProjectFile, root: Path) -> handlers.Folders:
-    """Return the project's root and its write roots as real paths."""
-    return _folders(root, file.write_roots)
+def folders(file: ProjectFile, root: Path, data_dir: Path | str | None = None) -> handlers.Folders:
+    """Return the project's root, its write roots and its data dir as real paths; `data_dir` as for `project_at`."""
+    return _folders(root, file.write_roots, _find_data_dir(root, file.data_dir, data_dir))
 
 
 def load(root: Path) -> ProjectFile:
@@ -146,19 +146,21 @@ def _read(fields: cursor.Fields, root: Path) -> ProjectFile:
     switches = None if allow is None else allow.fields({"commands", "private_addresses"})
     data_dir = fields.get("data_dir")
     models = experts.read(fields)
+    configured_data_dir = None if data_dir is None else data_dir.text(blank=False)
     write_roots = _read_write_roots(fields, root)
+    used_folders = _folders(root, write_roots, _find_data_dir(root, configured_data_dir))
     return ProjectFile(
         name=fields.text("name"),
-        data_dir=None if data_dir is None else data_dir.text(blank=False),
+        data_dir=configured_data_dir,
         write_roots=write_roots,
         read_roots=fields.texts("read_roots"),
         allow_commands=switches is not None and switches.flag("commands", default=False),
         allow_private_addresses=switches is not None and switches.flag("private_addresses", default=False),
         secrets=_read_secrets(fields.get("secrets")),
         models=models,
-        registry=registries.read(fields, _folders(root, write_roots), models.experts.keys()),
+        registry=registries.read(fields, used_folders, models.experts.keys()),
         webhooks=_read_webhooks(fields.get("webhooks")),
-        agents=agents.read(fields.get("agents"), _folders(root, write_roots)),
+        agents=agents.read(fields.get("agents"), used_folders),
         handler_timeout_ms=limits.handler_timeout(fields),
     )
 
@@ -182,10 +184,16 @@ def _read_write_roots(fields: cursor.Fields, root: Path) -> tuple[str, ...]:
     return fields.texts("write_roots")
 
 
-def _folders(root: Path, write_roots: Sequence[str]) -> handlers.Folders:
+def _folders(root: Path, write_roots: Sequence[str], data_dir: Path) -> handlers.Folders:
     root = root.resolve()
     declared_paths = [_real_path(root, text) for text in write_roots]
-    return handlers.Folders(root=root, write_roots=file_access.writable_roots(root, declared_paths))
+    return handlers.Folders(root=root, write_roots=file_access.writable_roots(root, declared_paths), data_dir=data_dir)
+
+
+def _find_data_dir(root: Path, configured: str | None, explicit: Path | str | None = None) -> Path:
+    """Return the real path of the data dir: the explicit one, else `SKELO_HOME`, else the project's own."""
+    explicit = explicit or os.environ.get("SKELO_HOME")
+    return _real_path(Path(), explicit) if explicit else _real_path(root, configured or DATA_DIR)
 
 
 def _read_secrets(section: cursor.Cursor | None) -> dict[str, str]:
