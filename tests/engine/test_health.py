@@ -8,7 +8,18 @@ from pathlib import Path
 import openskelo
 from tests.engine import stage
 
-PARTS = ["orjson", "rfc8785", "yaml", "jsonschema_rs", "cel_expr_python", "re2", "httpx", "rich", "cryptography"]
+PARTS = [
+    "orjson",
+    "rfc8785",
+    "yaml",
+    "jsonschema_rs",
+    "cel_expr_python",
+    "re2",
+    "httpx",
+    "prometheus_client",
+    "rich",
+    "cryptography",
+]
 OTHERS = ["data dir", "disk space", "file locks", "durable write", "secrets", "runs", "event files", "write-ahead log"]
 
 

@@ -179,7 +179,11 @@ def similar_path(
         return None
     with_ending = (name for name in names if path.name and name.startswith(f"{path.name}."))
     similar = next(with_ending, None) or suggestions.name_like(path.name, names)
-    if similar is None or suggestions.name_like(path.stem, [pathlib.Path(similar).stem]) is None:
+    if similar is None or suggestions.name_like(_without_endings(path.name), [_without_endings(similar)]) is None:
         return None  # names with only the ending in common are not similar
     folder, slash, _ = written.rstrip("/").rpartition("/")
     return f"did you mean {folder + slash + similar!r}?"
+
+
+def _without_endings(name: str) -> str:
+    return name.partition(".")[0]
