@@ -242,12 +242,12 @@ def current_user() -> str:
     return f"uid:{number}" if name == answers.TIMER else name
 
 
-def load_workflow(file: str, path: Path, root: Path, *, quiet: bool) -> definition.Workflow:
+def load_workflow(file: str, path: Path, where: Project, *, quiet: bool) -> definition.Workflow:
     """Return the workflow at `path`, which the user named `file`. Raise InvalidWorkflow if it has errors.
 
     Warnings are only counted on stderr, with the command that lists them.
     """
-    workflow, problems = load.check(path, root=root)
+    workflow, problems = load.check(path, root=where.root, data_dir=where.data_dir)
     if workflow is None:
         raise errors.InvalidWorkflow([problem for problem in problems if problem.severity == "error"])
     warnings = sum(problem.severity == "warning" for problem in problems)
