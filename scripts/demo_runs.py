@@ -81,8 +81,8 @@ def said_by_the_model(project: Path) -> set[str]:
         orjson.loads(subprocess.run([SKELO, *words], cwd=project, capture_output=True, check=True).stdout)
         for words in (("show", "last", "--json"), ("receipts", "last", "--json"))
     )
-    outputs = {key: shown["nodes"][key]["outputs"] for key in ("outline", "images", "edit")}
-    drafts = [{"sentences": sentences} for sentences in shown["nodes"]["draft"]["outputs"]["sentences"]]
+    outputs = {key: shown["nodes"][key]["outputs"] for key in ("outline", "images", "edit", "draft")}
+    draft = outputs.pop("draft")
     visit = shown["nodes"]["draft"]["visits"]
     proven = {
         (receipt["step_id"], receipt.get("item")): receipt["output_hash"]
@@ -90,12 +90,12 @@ def said_by_the_model(project: Path) -> set[str]:
         if receipt["status"] == "succeeded" and (receipt["step_id"] != "draft" or receipt["visit"] == visit)
     }
     answers = {(key, None): values for key, values in outputs.items()}
-    answers |= {("draft", item): values for item, values in enumerate(drafts)}
+    parts = range(len(next(iter(draft.values()))))
+    answers |= {("draft", part): {name: texts[part] for name, texts in draft.items()} for part in parts}
     for place, values in answers.items():
         if proven.get(place) != canonical.digest(values):
             raise ValueError(f"no receipt proves the answer of {place}")
-    texts = [text for values in outputs.values() for text in values.values()]
-    return {*texts, *(sentence for draft in drafts for sentence in draft["sentences"])}
+    return {text for values in answers.values() for text in values.values()}
 
 
 def sentences(article: str) -> list[str]:
