@@ -32,7 +32,7 @@ _GO_ON = "Go on with the task. Your result is what you hand in, or say, at the e
 
 
 class Conversation:
-    """What an attempt and its agent say to each other in an open session."""
+    """The exchange of prompts and answers between an attempt and its agent, in an open session."""
 
     def __init__(
         self,
