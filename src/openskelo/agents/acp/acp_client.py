@@ -540,6 +540,8 @@ class _Pipe:
     def take_transcript(self) -> str:
         lines, left_out = self._kept, self._left_out
         self._kept, self._kept_bytes, self._left_out = [], 0, 0
+        if not lines:
+            return ""
         text = b"\n".join(lines).decode("utf-8", "replace")
         return f'{text}\n{{"leftOut": {left_out}}}\n' if left_out else f"{text}\n"
 

@@ -175,6 +175,8 @@ class RunningAttempt:
     record_progress: Callable[[], Awaitable[None]] | None = None
     #: Puts a question about a call to a person and waits for the answer; None if no run is driven.
     ask: Callable[[CallQuestion], Awaitable[CallAnswer]] | None = None
+    #: Adds to `files` what the attempt leaves if it is stopped now; None if that is there already.
+    keep_partial: Callable[[], Awaitable[None]] | None = None
     #: Gives the agent of the attempt a word of a person; None before its work has begun.
     steer: Callable[[str], Awaitable[None]] | None = None
     #: Words of a person that the agent has not been told: they are its next prompt.
