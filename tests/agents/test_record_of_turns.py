@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -146,3 +147,29 @@ def test_the_diff_of_a_cancelled_turn_does_not_hide_that_it_could_not_be_made(tm
     assert left["answer.partial.txt"] == "half"
     assert "the diff of the turn could not be made" in left["work.log"]
     assert "half" in left["transcript.jsonl"]
+
+
+def test_the_receipt_names_agent_session_prompt_and_files(tmp_path: Path) -> None:
+    root = repository.make(tmp_path)
+    run_id = str(repository.play(root, repository.block("@write new.txt x", "@cost 0.25", "@say done"))["runId"])
+    log = [(event["type"], cast("dict[str, Any]", event["data"])) for event in repository.events(root, run_id)]
+    (session,) = (data["session"] for kind, data in log if kind == "session.opened")
+    (receipt,) = (data["receipt"] for kind, data in log if kind == "attempt.succeeded")
+    hashes = {data["artifact"]["name"]: data["artifact"]["hash"] for kind, data in log if kind == "artifact.created"}
+    tree = receipt["agent"]["tree_after"]
+    assert (receipt["op"], receipt["agent"]) == (
+        "agent",
+        {
+            "name": "helper",
+            "provider": "custom",
+            "program": "scripted",
+            "version": "1.0",
+            "session": session["sessionId"],
+            "tree_before": session["tree"],
+            "tree_after": tree,
+            "prompt_hash": hashes["prompt.sent.txt"],
+            "reported": {"tokens_in": 10, "tokens_out": 5, "cost_nanousd": 250_000_000},
+        },
+    )
+    (shadow,) = root.glob(".skelo/workspaces/*/*/shadow.git")
+    assert "new.txt" in repository.git(shadow, "ls-tree", "--name-only", tree).splitlines()

@@ -14,10 +14,11 @@ from openskelo.agents import profiles, sessions
 from openskelo.agents.workspace import create_workspace, workspace
 from openskelo.executors import api
 from openskelo.executors.agent_turns import conversation, talk, turn_record
+from openskelo.executors.ai import prompt
 from openskelo.executors.attempt import running_attempt, turn_meter
 from openskelo.handlers import secrets
 from openskelo.kernel import definition
-from openskelo.kernel.json import JsonObject
+from openskelo.kernel.json import Json, JsonObject
 from openskelo.programs import time_limit
 from openskelo.structs import mutable
 
@@ -44,6 +45,8 @@ class AgentTask:
     conversation: conversation.Conversation | None = None
     #: The snapshot with which the attempt began, once it is known.
     before: str | None = None
+    #: The last snapshot, from which a diff was made.
+    after: str | None = None
 
     async def perform(self) -> JsonObject:
         """Return the outputs of the node."""
@@ -82,8 +85,10 @@ class AgentTask:
         except errors.AttemptFailed as error:
             self._add_last_words(error)
             await self._keep_partial(place)
+            self._note_evidence(meter)
             raise
         attempt.files[turn_record.DIFF_FILE] = await self._diff_file(place, turn_record.DIFF_FILE, self.before)
+        self._note_evidence(meter)
         whole = await place.diff(place.mark_base(self.before), await place.snapshot())
         return self._outputs(result, self.conversation.quote(_MAX_SUMMARY), whole)
 
@@ -145,18 +150,22 @@ class AgentTask:
 
     def _note_session(self, session: sessions.Session, place: workspace.Workspace, tree: str) -> None:
         """Put the conversation into the record, so that a later attempt can continue it."""
+        info = session.client.info
         self.attempt.on_progress(
             {
                 "sessionId": session.id,
                 "agent": self.agent.name,
                 "provider": self.agent.provider,
+                "program": "" if info is None else info.name,
+                "version": "" if info is None else info.version,
                 "continued": session.is_continued,
                 "visit": self.attempt.request.visit,
+                "attempt": self.attempt.request.attempt,
                 "base": place.origin.base or None,
                 "tree": tree,
                 "sandbox": session.sandbox.as_json(),
                 "permissions": self.agent.permissions,
-                "steering": session.client.info is not None and session.client.info.can_steer,
+                "steering": info is not None and info.can_steer,
                 "gate": "hook" if profiles.PROFILES[self.agent.provider].has_hook else "protocol",
             }
         )
@@ -190,7 +199,17 @@ class AgentTask:
             self.attempt.lines.append(f"the diff of the turn could not be made: {reason}")
 
     async def _diff_file(self, place: workspace.Workspace, name: str, before: str) -> running_attempt.File:
-        return turn_record.diff_file(name, await place.diff(before, await place.snapshot()))
+        self.after = await place.snapshot()
+        return turn_record.diff_file(name, await place.diff(before, self.after))
+
+    def _note_evidence(self, meter: turn_meter.TurnMeter) -> None:
+        """Note what the receipt says of the attempt beside its session, as far as it is known."""
+        evidence: dict[str, Json] = {
+            "prompt_hash": running_attempt.recorded_hash(self.attempt, prompt.SENT_FILE),
+            "tree_after": self.after,
+            "reported": meter.reported(),
+        }
+        self.attempt.evidence = {key: value for key, value in evidence.items() if value is not None}
 
     def _outputs(self, result: JsonObject, said: str, diff: workspace.Diff) -> JsonObject:
         derived_outputs: JsonObject = {

@@ -560,6 +560,7 @@ def _result(
             feedback=feedback,
             holds=attempt.holds,
             route=attempt.route,
+            evidence=attempt.evidence,
         ),
         blobs=left.blobs,
     )
