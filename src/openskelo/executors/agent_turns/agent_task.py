@@ -5,6 +5,8 @@ open the workspace ── snapshot ──> session (new, idle, or resumed) ─�
 
 from __future__ import annotations
 
+import asyncio
+import functools
 from typing import cast
 
 from openskelo import agent_settings, errors
@@ -12,14 +14,17 @@ from openskelo.agents import profiles, sessions
 from openskelo.agents.workspace import create_workspace, workspace
 from openskelo.executors import api
 from openskelo.executors.agent_turns import conversation, talk, turn_record
+from openskelo.executors.ai import prompt
 from openskelo.executors.attempt import running_attempt, turn_meter
 from openskelo.handlers import secrets
 from openskelo.kernel import definition
-from openskelo.kernel.json import JsonObject
+from openskelo.kernel.json import Json, JsonObject
 from openskelo.programs import time_limit
 from openskelo.structs import mutable
 
 _MAX_SUMMARY = 2000
+#: How long the diff of a turn that fails or is stopped may take: while a run is cancelled, other runs wait for it.
+_PARTIAL_DIFF_SECONDS = 10.0
 #: What a failure says before the end of the program's stderr, and how much of it that is.
 _LAST_WORDS = "its last words:"
 _MAX_LAST_WORDS = 500
@@ -38,6 +43,10 @@ class AgentTask:
     hidden: tuple[str, ...] = ()
     #: Set once the session is open.
     conversation: conversation.Conversation | None = None
+    #: The snapshot with which the attempt began, once it is known.
+    before: str | None = None
+    #: The last snapshot, from which a diff was made.
+    after: str | None = None
 
     async def perform(self) -> JsonObject:
         """Return the outputs of the node."""
@@ -51,8 +60,9 @@ class AgentTask:
         attempt.steer = self._steer
         place = await self._open_workspace()
         attempt.folder = place.folder
-        before = await place.snapshot()
-        place.mark_base(before)
+        self.before = await place.snapshot()
+        place.mark_base(self.before)
+        attempt.keep_partial = functools.partial(self._keep_partial, place)
         session_request = sessions.SessionRequest(
             agent=self.agent,
             place=place,
@@ -63,8 +73,8 @@ class AgentTask:
         )
         try:
             async with self.services.agents().use((request.run_id, request.node.key), session_request) as session:
-                before = await self._settle_crash(session, place, before)
-                self._note_session(session, place, before)
+                self.before = await self._settle_crash(session, place, self.before)
+                self._note_session(session, place, self.before)
                 self.conversation = conversation.Conversation(
                     attempt, self.agent, self.services, place, session, self.hidden
                 )
@@ -74,10 +84,12 @@ class AgentTask:
                 _check_there(place)  # a program in a folder that is gone cannot take another turn
         except errors.AttemptFailed as error:
             self._add_last_words(error)
-            await self._keep_partial_diff(place, before)
+            await self._keep_partial(place)
+            self._note_evidence(meter)
             raise
-        await self._keep_diff(place, before, turn_record.DIFF_FILE)
-        whole = await place.diff(place.mark_base(before), await place.snapshot())
+        attempt.files[turn_record.DIFF_FILE] = await self._diff_file(place, turn_record.DIFF_FILE, self.before)
+        self._note_evidence(meter)
+        whole = await place.diff(place.mark_base(self.before), await place.snapshot())
         return self._outputs(result, self.conversation.quote(_MAX_SUMMARY), whole)
 
     async def _steer(self, text: str) -> None:
@@ -123,27 +135,37 @@ class AgentTask:
         earlier = request.session
         was_cut = talk.is_cut(self.attempt) and request.feedback is None
         keeps = self.agent.on_crash == "keep" or (self.agent.on_crash is None and session.is_continued)
-        if earlier is None or not was_cut or keeps:
+        if earlier is None or not was_cut:
             return before
         tree = str(earlier["tree"])
+        if tree != before:  # the last attempt could not keep it, if its process was killed
+            self.attempt.files[turn_record.CUT_DIFF_FILE] = turn_record.diff_file(
+                turn_record.CUT_DIFF_FILE, await place.diff(tree, before)
+            )
+        if keeps:
+            return before
         await place.restore(tree)
         self.attempt.lines.append("the last attempt was cut: the workspace is as it was before that")
         return tree
 
     def _note_session(self, session: sessions.Session, place: workspace.Workspace, tree: str) -> None:
         """Put the conversation into the record, so that a later attempt can continue it."""
+        info = session.client.info
         self.attempt.on_progress(
             {
                 "sessionId": session.id,
                 "agent": self.agent.name,
                 "provider": self.agent.provider,
+                "program": "" if info is None else info.name,
+                "version": "" if info is None else info.version,
                 "continued": session.is_continued,
                 "visit": self.attempt.request.visit,
+                "attempt": self.attempt.request.attempt,
                 "base": place.origin.base or None,
                 "tree": tree,
                 "sandbox": session.sandbox.as_json(),
                 "permissions": self.agent.permissions,
-                "steering": session.client.info is not None and session.client.info.can_steer,
+                "steering": info is not None and info.can_steer,
                 "gate": "hook" if profiles.PROFILES[self.agent.provider].has_hook else "protocol",
             }
         )
@@ -159,15 +181,35 @@ class AgentTask:
         failure.message = f"{failure.message}; {_LAST_WORDS} {words}"
         failure.args = (failure.message,)
 
-    async def _keep_partial_diff(self, place: workspace.Workspace, before: str) -> None:
-        """Keep the diff of a failed turn. Without one the turn has still failed for its own reason."""
-        try:
-            await self._keep_diff(place, before, turn_record.PARTIAL_DIFF_FILE)
-        except (errors.AttemptFailed, OSError) as error:
-            self.attempt.lines.append(f"the diff of the turn could not be made: {error}")
+    async def _keep_partial(self, place: workspace.Workspace) -> None:
+        """Keep what there is of a turn that fails or is stopped: its messages, its text, and the diff so far.
 
-    async def _keep_diff(self, place: workspace.Workspace, before: str, name: str) -> None:
-        self.attempt.files[name] = turn_record.diff_file(name, await place.diff(before, await place.snapshot()))
+        Without a diff the turn has still ended for its own reason.
+        """
+        if self.conversation is not None:
+            self.conversation.keep_partial()
+        if self.before is None:
+            return
+        name = turn_record.PARTIAL_DIFF_FILE
+        try:
+            async with asyncio.timeout(_PARTIAL_DIFF_SECONDS):
+                self.attempt.files[name] = await self._diff_file(place, name, self.before)
+        except (errors.AttemptFailed, OSError) as error:  # a TimeoutError is an OSError
+            reason = str(error) or f"it takes more than {_PARTIAL_DIFF_SECONDS:g} seconds"
+            self.attempt.lines.append(f"the diff of the turn could not be made: {reason}")
+
+    async def _diff_file(self, place: workspace.Workspace, name: str, before: str) -> running_attempt.File:
+        self.after = await place.snapshot()
+        return turn_record.diff_file(name, await place.diff(before, self.after))
+
+    def _note_evidence(self, meter: turn_meter.TurnMeter) -> None:
+        """Note what the receipt says of the attempt beside its session, as far as it is known."""
+        evidence: dict[str, Json] = {
+            "prompt_hash": running_attempt.recorded_hash(self.attempt, prompt.SENT_FILE),
+            "tree_after": self.after,
+            "reported": meter.reported(),
+        }
+        self.attempt.evidence = {key: value for key, value in evidence.items() if value is not None}
 
     def _outputs(self, result: JsonObject, said: str, diff: workspace.Diff) -> JsonObject:
         derived_outputs: JsonObject = {

@@ -84,6 +84,14 @@ class Conversation:
         """Give the agent a word of a person during its turn; False if it does not take it, or no turn is under way."""
         return self._is_talking and await self._session.client.steer(self._session.id, text)
 
+    def keep_partial(self) -> None:
+        """Keep what there is of a turn that fails or is stopped."""
+        if self._is_talking:
+            self._record.keep_turn()
+        if self._attempt.answer is not None and self._said() != self._attempt.answer:  # a turn after one with an answer
+            name = running_attempt.PARTIAL_ANSWER
+            self._attempt.files[name] = running_attempt.File(kind="log", name=name, text=self._said())
+
     def quote(self, length: int) -> str:
         """Return the beginning of what the agent said, without secrets, which a cut could make unrecognisable."""
         return secrets.mask(self._said(), self._hidden)[:length]

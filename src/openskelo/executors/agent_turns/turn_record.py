@@ -21,6 +21,8 @@ from openskelo.kernel.json import Json, JsonObject
 TRANSCRIPT_FILE, STDERR_FILE = "transcript.jsonl", "stderr.log"
 #: The diff of a turn that has ended well, and of one that has not.
 DIFF_FILE, PARTIAL_DIFF_FILE = "diff.patch", "diff.partial.patch"
+#: The diff of the attempt before, which was cut: the next attempt finds it in the workspace.
+CUT_DIFF_FILE = "diff.cut.patch"
 #: Kinds of calls that read, or whose effect is in the workspace, wherever the program can reach.
 _LOCAL_KINDS = frozenset({"read", "edit", "delete", "move", "search", "think", "fetch", "switch_mode"})
 #: The result of a call of whose end the agent has said nothing.
@@ -163,12 +165,16 @@ class TurnRecord:
     # -- files --------------------------------------------------------------------------------------------------------
 
     def keep_turn(self) -> None:
-        """Add the transcript of the turn, and what the program wrote to stderr in it, to the attempt."""
+        """Add the transcript of the turn, and what the program wrote to stderr in it, to the attempt.
+
+        What was added by an earlier call is not added again.
+        """
         self._attempt.lines += self._session.take_denied()
         lines = transcript.mask_pieces(self._session.client.take_transcript(), self._hidden)
         self._append("transcript", TRANSCRIPT_FILE, lines, "application/jsonl")
         complaints = self._session.process.read_stderr(self._stderr_before)
         if complaints:
+            self._stderr_before = self._session.process.stderr_size()
             self._append("log", STDERR_FILE, complaints, "text/plain")
 
     def _append(self, kind: str, name: str, text: str, media_type: str) -> None:
