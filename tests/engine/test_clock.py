@@ -313,6 +313,7 @@ def test_processes_with_different_clocks_count_only_the_time_in_which_one_drove_
         async def story() -> None:
             async with await openskelo.Engine.open(project_file.project_at(tmp_path)) as engine:
                 (row,) = await engine.store.list_runs()
+                assert wall_ms(await engine.show(row.run_id)) < 60_000
                 await engine.pause(row.run_id)
                 document = await engine.show(row.run_id)
                 assert (document["status"], wall_ms(document) < 60_000) == ("paused", True)
@@ -334,6 +335,10 @@ def test_a_run_that_no_process_drove_for_a_day_can_be_cancelled_without_using_a_
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, "utf-8")
     kill_at_work(skelo(tmp_path, 0, "run", "flow.yaml"), tmp_path / "began-1")
+    with skelo(tmp_path, 24 * HOUR, "show", "last", "--json") as process:
+        assert process.stdout is not None
+        document = json.loads(process.stdout.read())
+    assert (document["status"], wall_ms(document) < 60_000) == ("running", True)
     with skelo(tmp_path, 24 * HOUR, "cancel", "last"):
         pass
     with skelo(tmp_path, 24 * HOUR, "show", "last", "--json") as process:

@@ -299,10 +299,11 @@ def _project_at(path: Path) -> Project | None:
 # An artifact by its node and name; a run by `history.listing.find_run`.
 
 
-async def read_document(log: api.RunLog, run_id: str) -> JsonObject:
-    """Return the run's document from the log alone, without a driver."""
+async def read_document(log: api.Store, run_id: str) -> JsonObject:
+    """Return the run's document from the log alone. Time in which no process drives the run is no wall time."""
     run = (await loading.load(log, run_id)).run
-    return await run_document.show(log, run, max(clock.wall_ms(), run.updated_at))
+    is_driven = await log.is_driver_alive(run_id)
+    return await run_document.show(log, run, max(clock.wall_ms(), run.updated_at) if is_driven else run.updated_at)
 
 
 _SCHEME = "artifact://"
