@@ -273,7 +273,7 @@ async def _compare_submodule(folder: Path, name: str, commit: str) -> list[Chang
             return [Change(path=name, kind="deleted", fault="it is a submodule")]
         case "replaced" | "empty":  # a file or a link is a change already, an empty folder is not checked out
             return []
-        case "folder":
+        case _:
             pass
     try:
         await git.check_repository(place)

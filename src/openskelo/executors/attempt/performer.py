@@ -71,7 +71,7 @@ class AttemptResult:
 
 @frozen
 class PartialResult:
-    """What an attempt leaves that is not over: artifacts, small blobs (by name) to commit with them, and usage."""
+    """The remains of an attempt that is not over: artifacts, small blobs (by name) to commit with them, and usage."""
 
     notes: tuple[outcome.ArtifactNote, ...] = ()
     blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
