@@ -7,7 +7,7 @@ starts, too. In the end every block is done once, every message was read in exac
 most once, the records verify, and no process, worktree or branch is left.
 
 `make chaos` kills fifty times; the tests, which everybody waits for, five times. The seed is printed: SEED=n kills at
-the same moments again.
+the same moments again. In CI (`CI=true`) the seed is always the same.
 """
 
 from __future__ import annotations
@@ -184,7 +184,8 @@ async def _turns_by_message(root: Path, run_id: str, node: str) -> Counter[str]:
 @pytest.mark.slow
 @pytest.mark.timeout(200 + 20 * KILLS)
 def test_random_kills_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
-    seed = int(os.environ.get("SKELO_SEED") or random.SystemRandom().randrange(1_000_000))
+    new_seed = 19 if os.environ.get("CI") else random.SystemRandom().randrange(1_000_000)
+    seed = int(os.environ.get("SKELO_SEED") or new_seed)
     print(f"SEED={seed}")  # noqa: T201 -- with it the same moments come again
     chance = random.Random(seed)
     site = sites.Site(root=_project(tmp_path))
