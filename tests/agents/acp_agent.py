@@ -48,6 +48,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+#: Played at each prompt in the place of its own lines; a copy of this program may have some.
+LINES: list[str] = []
 SLOW_TEXT = "one two three four five six seven eight nine done"
 #: The form of a question.
 COLOUR = {"type": "object", "properties": {"colour": {"type": "string"}}, "required": ["colour"]}
@@ -319,6 +321,8 @@ def current_lines(prompts: list[str]) -> list[str]:
 
 def own_lines(prompt: str) -> list[str]:
     """Return the lines of a prompt that are to be played."""
+    if LINES:
+        return LINES
     lines = [line.strip() for line in prompt.splitlines() if line.strip().startswith("@")]
     return lines[lines.index("@instead") + 1 :] if "@instead" in lines else lines
 
