@@ -41,4 +41,4 @@ def narrow(reading: Reading, test: ast.expr, *, truth: bool) -> None:
 def _narrow_name(reading: Reading, name: ast.Name, narrowed: Callable[[av.Values], av.Values]) -> None:
     values = reading.scope.find(name.id)
     if values is not None:
-        reading.names()[name.id] = narrowed(values)
+        reading.names = reading.names.set(name.id, narrowed(values))

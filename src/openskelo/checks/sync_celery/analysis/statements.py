@@ -9,6 +9,7 @@ from openskelo.checks.sync_celery import rules
 from openskelo.checks.sync_celery.analysis import abstract_values as av
 from openskelo.checks.sync_celery.analysis import annotated_names, calls, expressions, functions, narrowing, scopes
 from openskelo.checks.sync_celery.analysis.expressions import evaluate
+from openskelo.checks.sync_celery.analysis.names import merge_all
 from openskelo.checks.sync_celery.analysis.reading import ClassInfo, Reading
 
 #: Loops inside of loops are read twice up to this depth; deeper ones once.
@@ -45,7 +46,7 @@ def _statement(reading: Reading, node: ast.stmt) -> bool:
             return False
         case ast.Break() | ast.Continue():
             if reading.flow.breaks:
-                reading.flow.breaks[-1].append(dict(reading.names()))
+                reading.flow.breaks[-1].append(reading.names)
             return False
         case ast.If():
             return _if(reading, node)
@@ -66,7 +67,7 @@ def _statement(reading: Reading, node: ast.stmt) -> bool:
         case ast.Delete():
             for target in node.targets:
                 if isinstance(target, ast.Name):
-                    reading.names().pop(target.id, None)
+                    reading.names = reading.names.set(target.id, None)
         case _:
             expressions.evaluate_children(reading, node)
     return True
@@ -99,21 +100,21 @@ def _augmented_assignment(reading: Reading, node: ast.AugAssign) -> None:
 def _if(reading: Reading, node: ast.If) -> bool:
     test = evaluate(reading, node.test)
     checking = _for_type_checker(reading, node.test, test)
-    before = dict(reading.names())
+    before = reading.names
     narrowing.narrow(reading, node.test, truth=True)
     reading.for_types += checking is True
     first_goes_on = read_block(reading, node.body)
     reading.for_types -= checking is True
-    first = reading.names()
-    reading.scope.names = before
+    first = reading.names
+    reading.names = before
     narrowing.narrow(reading, node.test, truth=False)
     reading.for_types += checking is False
     second_goes_on = read_block(reading, node.orelse)
     reading.for_types -= checking is False
     if not second_goes_on:
-        reading.scope.names = first
+        reading.names = first
     elif first_goes_on:
-        reading.scope.names = scopes.merge(first, reading.names())
+        reading.names = first.merge(reading.names)
     return first_goes_on or second_goes_on
 
 
@@ -135,21 +136,19 @@ def _loop(reading: Reading, node: ast.For | ast.AsyncFor | ast.While) -> bool:
     if isinstance(node, ast.AsyncFor):
         reading.finding("ASYNC_SYNTAX", "`async for` needs an event loop", node, end_line=node.iter.end_lineno)
     reading.flow.breaks.append([])
-    before = dict(reading.names())
+    before = reading.names
     for _ in range(2):
-        start = dict(reading.names())
+        start = reading.names
         if isinstance(node, ast.While):
             evaluate(reading, node.test)
             narrowing.narrow(reading, node.test, truth=True)
         else:
             _assign(reading, node.target, expressions.iterate(reading, node.iter))
         read_block(reading, node.body)
-        reading.scope.names = scopes.merge(start, reading.names())
-        if len(reading.flow.breaks) > _LOOPS_READ_TWICE or reading.scope.names == start:
+        reading.names = start.merge(reading.names)
+        if len(reading.flow.breaks) > _LOOPS_READ_TWICE or reading.names is start:
             break
-    for names in reading.flow.breaks.pop():
-        reading.scope.names = scopes.merge(reading.names(), names)
-    reading.scope.names = scopes.merge(before, reading.names())
+    reading.names = merge_all([before, reading.names, *reading.flow.breaks.pop()])
     if isinstance(node, ast.While) and not _breaks_out(node.body):
         narrowing.narrow(reading, node.test, truth=False)
     read_block(reading, node.orelse)
@@ -170,43 +169,37 @@ def _with(reading: Reading, node: ast.With | ast.AsyncWith) -> bool:
 
 
 def _try(reading: Reading, node: ast.Try | ast.TryStar) -> bool:
-    before = dict(reading.names())
+    before = reading.names
     goes_on = read_block(reading, node.body)
-    at_end = reading.names()
-    in_between = scopes.merge(before, at_end)
-    reading.scope.names = dict(at_end)
+    at_end = reading.names
+    in_between = before.merge(at_end)
+    reading.names = at_end
     goes_on = read_block(reading, node.orelse) and goes_on
-    outcomes = [reading.names()] if goes_on else []
+    outcomes = [reading.names] if goes_on else []
     for handler in node.handlers:
-        reading.scope.names = dict(in_between)
+        reading.names = in_between
         if handler.type is not None:
             evaluate(reading, handler.type)
         if handler.name is not None:
             reading.scope.bind(handler.name, av.UNKNOWN, handler)
         if read_block(reading, handler.body):
-            outcomes.append(reading.names())
-    merged = outcomes[0] if outcomes else in_between
-    for names in outcomes[1:]:
-        merged = scopes.merge(merged, names)
-    reading.scope.names = dict(merged)
+            outcomes.append(reading.names)
+    reading.names = merge_all(outcomes or [in_between])
     return read_block(reading, node.finalbody) and bool(outcomes)
 
 
 def _match(reading: Reading, node: ast.Match) -> bool:
     subject = evaluate(reading, node.subject)
-    before = dict(reading.names())
-    outcomes = [dict(before)]
+    before = reading.names
+    outcomes = [before]
     for case in node.cases:
-        reading.scope.names = dict(before)
+        reading.names = before
         _pattern(reading, case.pattern, subject)
         if case.guard is not None:
             evaluate(reading, case.guard)
         if read_block(reading, case.body):
-            outcomes.append(reading.names())
-    merged = outcomes[0]
-    for names in outcomes[1:]:
-        merged = scopes.merge(merged, names)
-    reading.scope.names = merged
+            outcomes.append(reading.names)
+    reading.names = merge_all(outcomes)
     return True
 
 
@@ -295,8 +288,8 @@ def _import_from(reading: Reading, node: ast.ImportFrom) -> None:
         if node.level:
             values = av.UNKNOWN
         elif alias.name == "*":
-            if module not in reading.module.star_imports:
-                reading.module.star_imports.append(module)
+            if module in rules.MODULES:
+                reading.module.star_imports[module] = None
             continue
         else:
             path = f"{module}.{alias.name}"
@@ -321,7 +314,7 @@ def _class_definition(reading: Reading, node: ast.ClassDef) -> None:
     info = reading.classes[number]
     info.bases = frozenset[av.Value]().union(*bases)
     outer, reading.scope = reading.scope, info.scope
-    info.scope.names = {}
+    info.scope.names = info.scope.no_names()
     read_block(reading, node.body)
     for name, values in info.scope.names.items():
         info.attributes.add(name, id(node), values)
