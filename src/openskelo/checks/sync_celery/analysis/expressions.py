@@ -162,11 +162,7 @@ def _binary(reading: Reading, node: ast.BinOp) -> av.Values:
     if lists and isinstance(node.op, ast.Add):
         return av.items([av.elements_of(part) for part in values], exact=False)
     if isinstance(node.op, ast.BitOr) and len(values) == 2:
-        tables = [value for part in values for value in part if isinstance(value, av.Table)]
-        if len(tables) == 2:
-            left_table, right_table = tables
-            entries = [*left_table.entries, *right_table.entries]
-            return frozenset({av.table(entries, open=left_table.open or right_table.open)})
+        return containers.updated(values[0], values[1]) or av.UNKNOWN
     return av.UNKNOWN
 
 

@@ -53,13 +53,23 @@ class Start:
 
 
 @mutable
+class Loop:
+    """The names at the ends of a loop so far."""
+
+    breaks: list[Names] = field(default_factory=list[Names])
+    continues: list[Names] = field(default_factory=list[Names])
+
+
+@mutable
 class Flow:
     """The calls and waits in the code of one function so far."""
 
     info: FunctionInfo | None = None
     starts: list[Start] = field(default_factory=list[Start])
     waited: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])
-    breaks: list[list[Names]] = field(default_factory=list[list[Names]])
+    loops: list[Loop] = field(default_factory=list[Loop])
+    #: The names before each statement of each `try` around this place: an exception may come from any of them.
+    interrupted: list[list[Names]] = field(default_factory=list[list[Names]])
     sets_socket_default: bool = False
 
 
