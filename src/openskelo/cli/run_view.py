@@ -142,7 +142,9 @@ def _session(data: JsonObject) -> str:
     kind = json_fields.object_at(session, "sandbox").get("kind", "none")
     sandbox = "no sandbox" if kind == "none" else f"sandbox {kind}"
     agent, permissions = output.one_line(str(session.get("agent"))), session.get("permissions")
-    return f"{agent} {how} session {number}, {permissions}, {sandbox}"
+    obeyed = ", ".join(output.one_line(str(path)) for path in json_fields.list_at(session, "obeyedSettings"))
+    warning = f"; warning: it may obey settings of the repository: {obeyed}" if obeyed else ""
+    return f"{agent} {how} session {number}, {permissions}, {sandbox}{warning}"
 
 
 class CallLines:
