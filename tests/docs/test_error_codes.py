@@ -29,6 +29,7 @@ NOT_CODES = {
     *("MAX_BYTES", "MAX_VIOLATIONS", "STORE_CHECKS"),  # exported names
     *("SQLITE_IOERR", "BEGIN", "COMMIT", "ROLLBACK", "VACUUM"),  # of SQLite
     "DOCS_SYNC",  # a phase
+    *("API_DOCS", "SOURCE_CODE"),  # kinds of sources
     "TYPE_CHECKING",  # a name of Python
     *(
         "ANTHROPIC_BASE_URL",

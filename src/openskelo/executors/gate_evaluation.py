@@ -84,11 +84,11 @@ def failure(judgement: Judgement, *, before: bool) -> outcome.Failure:
 def can_judge_later(node: definition.Node) -> bool:
     """True if the gates after the work look at nothing but the outputs, and the work leaves nothing else.
 
-    The turn of a live graph also says where its answer goes. A gate that runs a program looks at the workspace of an
-    agent, which is not opened for gates alone.
+    The turn of a live graph also says where its answer goes. A gate that runs a program, or reads
+    files, looks at the workspace of an agent, which is not opened for gates alone.
     """
     has_agent = agent_settings.pinned_in(node.config) is not None
-    if has_agent and any(gate_types.runs_program(gate.type) for gate in node.post_gates):
+    if has_agent and any(gate_types.needs_folder(gate.type) for gate in node.post_gates):
         return False
     gate_types_used = [gate_types.GATES.get(gate.type) for gate in node.post_gates]
     needs_measures = any(gate_type is not None and gate_type.measures_work for gate_type in gate_types_used)
