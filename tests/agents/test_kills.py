@@ -7,12 +7,12 @@ left running. `make chaos` kills fifty times; the tests, which everybody waits f
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
 import random
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any, cast
@@ -21,6 +21,7 @@ import pytest
 import yaml
 
 from openskelo.kernel.json import Json, JsonObject
+from tests import forked_skelo
 from tests.agents import repository
 
 KILLS = int(os.environ.get("SKELO_KILLS", "5"))
@@ -57,21 +58,13 @@ def _project(folder: Path) -> Path:
     return root
 
 
-async def _skelo(root: Path, *words: str) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "openskelo.cli.main", *words),
-        cwd=root,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        start_new_session=True,
-    )
+def _document(root: Path, *words: str) -> dict[str, Any]:
+    return json.loads(forked_skelo.run([*words, "--json"], folder=root).stdout)
 
 
-async def _document(root: Path, *words: str) -> dict[str, Any]:
-    process = await _skelo(root, *words, "--json")
-    out, _ = await process.communicate()
-    return json.loads(out)
+def _start(root: Path, *words: str) -> forked_skelo.ForkedProcess:
+    with (root.parent / "log").open("ab") as log:
+        return forked_skelo.start(words, folder=root, log=log)
 
 
 def _family(root: Path) -> list[int]:
@@ -86,62 +79,56 @@ def _family(root: Path) -> list[int]:
     return pids
 
 
-async def _kill_something(root: Path, driver: asyncio.subprocess.Process, chance: random.Random) -> None:
+def _kill_something(root: Path, driver: forked_skelo.ForkedProcess, chance: random.Random) -> None:
     """Kill the driver, or one of the agent's processes, at a random moment, unless the driver ends before that."""
-    try:
-        async with asyncio.timeout(chance.uniform(0.3, 4)):
-            await driver.wait()
-            return
-    except TimeoutError:
-        pass
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        driver.wait(chance.uniform(0.3, 4))
+        return
     family = _family(root)
     victim = driver.pid if chance.random() < 0.6 or not family else chance.choice(family)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(victim, signal.SIGKILL)
     if victim != driver.pid:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(2):
-                await driver.wait()
-    with contextlib.suppress(ProcessLookupError):
-        driver.kill()
-    await driver.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            driver.wait(2)
+    driver.kill()
+    driver.wait()
 
 
-async def _survive(root: Path, chance: random.Random) -> str:
+def _survive(root: Path, chance: random.Random) -> str:
     """Drive the run through all kills to its end; return its id."""
-    await _kill_something(root, await _skelo(root, "run", "flow.yaml"), chance)
+    _kill_something(root, _start(root, "run", "flow.yaml"), chance)
     kills = 1
     while True:
-        rows = (await _document(root, "runs"))["runs"]
+        rows = _document(root, "runs")["runs"]
         if not rows:
-            await _kill_something(root, await _skelo(root, "run", "flow.yaml"), chance)
+            _kill_something(root, _start(root, "run", "flow.yaml"), chance)
             continue
         run_id = str(rows[0]["runId"])
-        shown = await _document(root, "show", run_id)
+        shown = _document(root, "show", run_id)
         if shown["ending"] is not None:
             return run_id
-        for approval in shown["approvals"]:
-            await (
-                await _skelo(root, "approve", str(approval["id"])[:12], "--quiet")
-            ).wait() if kills >= KILLS else None
+        if kills >= KILLS:
+            for approval in shown["approvals"]:
+                forked_skelo.run(["approve", str(approval["id"])[:12], "--quiet"], folder=root)
         words = ("resume", run_id)
         if shown["approvals"] and kills < KILLS:
             words = ("approve", str(chance.choice(shown["approvals"])["id"])[:12])
-        driver = await _skelo(root, *words)
+        driver = _start(root, *words)
         # The engine gives up a block that was cut ten times.
         is_near_limit = any(node["outcome"] is None and node["attempts"] >= 6 for node in shown["nodes"].values())
         if kills < KILLS and not is_near_limit:
             kills += 1
-            await _kill_something(root, driver, chance)
+            _kill_something(root, driver, chance)
         else:
-            await driver.communicate()
+            driver.wait()
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(150 + 20 * KILLS)
 def test_random_kills_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
     root = _project(tmp_path)
-    run_id = asyncio.run(asyncio.wait_for(_survive(root, random.Random(SEED)), 100 + 20 * KILLS))
+    run_id = _survive(root, random.Random(SEED))
     log = repository.events(root, run_id)  # which verifies the record, too
     data = [(str(event["type"]), cast("dict[str, Any]", event["data"])) for event in log]
     assert data[-1][1]["ending"] == "ok", data[-1]
@@ -157,8 +144,8 @@ def test_random_kills_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
     assert not list((root / ".git" / "worktrees").glob("*/locked"))
 
 
-async def _events(root: Path, run_id: str) -> list[tuple[str, dict[str, Any]]]:
-    log = await asyncio.to_thread(repository.events, root, run_id)
+def _events(root: Path, run_id: str) -> list[tuple[str, dict[str, Any]]]:
+    log = repository.events(root, run_id)
     return [(str(event["type"]), cast("dict[str, Any]", event["data"])) for event in log]
 
 
@@ -171,15 +158,12 @@ def test_a_call_is_in_the_log_before_the_agent_goes_on_and_a_cut_one_that_reache
     document = repository.block('@hook Bash {"command": "make"}', f"@run {kill_driver}", "@hang", "@next", "@say done")
     (root / "flow.yaml").write_text(yaml.safe_dump(document))
 
-    async def story() -> tuple[list[tuple[str, dict[str, Any]]], dict[str, Any], dict[str, Any]]:
-        assert await (await _skelo(root, "run", "flow.yaml")).wait() == -signal.SIGKILL
-        run_id = str((await _document(root, "runs"))["runs"][0]["runId"])
-        before = await _events(root, run_id)
-        paused = await _document(root, "resume", run_id)
-        await (await _skelo(root, "approve", str(paused["approvals"][0]["id"])[:12])).communicate()
-        return before, paused, await _document(root, "show", run_id)
-
-    before, paused, ended = asyncio.run(asyncio.wait_for(story(), 120))
+    assert forked_skelo.run(["run", "flow.yaml"], folder=root).returncode == -signal.SIGKILL
+    run_id = str(_document(root, "runs")["runs"][0]["runId"])
+    before = _events(root, run_id)
+    paused = _document(root, "resume", run_id)
+    forked_skelo.run(["approve", str(paused["approvals"][0]["id"])[:12]], folder=root)
+    ended = _document(root, "show", run_id)
     (started,) = [data for kind, data in before if kind == "call.started" and data["call"]["tool"] == "Bash"]
     assert (started["reachesOutside"], started["args"]) == (True, {"value": {"command": "make"}})
     (approval,) = paused["approvals"]
