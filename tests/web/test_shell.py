@@ -6,15 +6,12 @@ import re
 import signal
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from openskelo.server.auth import tokens
 from tests.web import axe
 from tests.web import site as sites
 from tests.web.site import Site
-
-pytestmark = pytest.mark.slow
 
 
 def test_the_theme_goes_round_and_is_kept(site: Site, page: Page) -> None:
