@@ -122,6 +122,10 @@ def test_who_has_a_token_logs_in_comes_back_and_may_do_things(tmp_path: Path, pa
         page.get_by_label("Token").fill(own.env["SKELO_TOKEN"])
         page.get_by_role("button", name="Log in").click()
         expect(page).to_have_url(f"{own.url}/start")
+        page.set_viewport_size({"width": 360, "height": 740})
+        expect(page.get_by_role("button", name="Log out")).to_be_in_viewport(ratio=1)
+        expect(page.get_by_role("link", name="New run")).to_be_in_viewport(ratio=1)
+        axe.check(page)
         page.get_by_role("button", name="Log out").click()
         expect(page).to_have_url(re.compile("/login"))
     finally:
