@@ -338,9 +338,13 @@ class AgentTask:
         self.attempt.lines.append("the last attempt was cut: the workspace is as it was before that")
         return tree
 
+    def _record(self, progress: running_attempt.Progress) -> None:
+        if self.attempt.recorder is not None:
+            self.attempt.recorder.add(progress)
+
     def _note_session(self, session: sessions.Session, tree: str) -> None:
         """Put the conversation into the record, so that a later attempt can continue it."""
-        self.attempt.on_progress(
+        self._record(
             {
                 "sessionId": session.id,
                 "agent": self.agent.name,
@@ -363,8 +367,8 @@ class AgentTask:
     ) -> JsonObject:
         """Take turns until there is a result; raise AttemptFailed AGENT_INCOMPLETE if there is none in time."""
         text = await self._write_prompt(session, place)
-        if self.attempt.record_prompts is not None:
-            await self.attempt.record_prompts()
+        if self.attempt.recorder is not None:
+            await self.attempt.recorder.record_prompts()
         turns_left, extra = self.talk.max_turns, _MAX_EXTRA_TURNS
         while True:
             turns_left -= 1
@@ -576,7 +580,7 @@ class AgentTask:
         }
         if ruling is not None:
             info["gate"] = _gate(ruling)
-        self.attempt.on_progress(
+        self._record(
             commands.StartedCall(
                 info=info, args={"value": arguments}, reaches_outside=self._reaches_outside(tool, kind)
             )
@@ -595,7 +599,7 @@ class AgentTask:
         """Record that a call is over, with its result."""
         self.ended.add(name)
         ended = asyncio.get_running_loop().time() if call is None or not call.ended else call.ended
-        self.attempt.on_progress(
+        self._record(
             commands.EndedCall(
                 call_id=self._call_id(name),
                 status="completed" if is_completed else "failed",
@@ -699,11 +703,11 @@ class AgentTask:
         return rulings.FormAnswer(values=answer.arguments)
 
     async def _ask(self, question: running_attempt.CallQuestion) -> running_attempt.CallAnswer:
-        if self.attempt.ask is None:
+        if self.attempt.recorder is None:
             raise errors.Refused("there is no person to ask here", code="APPROVAL_CLOSED")
         self.turn.waits_for_person += 1
         try:
-            return await self.attempt.ask(question)
+            return await self.attempt.recorder.ask(question)
         finally:
             self.turn.waits_for_person -= 1
 
@@ -723,14 +727,14 @@ class AgentTask:
         arguments = call.arguments if ruling.arguments is None else ruling.arguments
         if name in self.started:  # the agent has told of the call before it asked
             ruled = commands.RuledCall(call_id=self._call_id(name), gate=_gate(ruling), args={"value": arguments})
-            self.attempt.on_progress(ruled)
+            self._record(ruled)
         else:
             self._record_call_start(name, call.tool, call.kind, arguments, ruling)
             self._count_calls(len(self.started) - len(self.earlier))
         if not ruling.is_allowed and name not in self.ended:
             self._record_call_end(name, None, is_completed=False, output=ruling.why)
-        if self.attempt.record_progress is not None:
-            await self.attempt.record_progress()
+        if self.attempt.recorder is not None:
+            await self.attempt.recorder.make_durable()
 
     def remembered_rules(self) -> tuple[JsonObject, ...]:
         """Return the rules that approvals have made for this turn and this run."""
