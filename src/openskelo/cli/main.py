@@ -68,6 +68,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("export", "write one file that can be verified anywhere", "export"),
     ),
     "Check": (
+        Command("check scope", "check that a repository has changed only where it may", "check_scope"),
         Command("check sync-celery", "check that Python code can run in a synchronous worker", "check_sync_celery"),
     ),
     "Serve": (

@@ -266,6 +266,9 @@ def _run(kind: str, data: JsonObject) -> str:
     match kind:
         case "run.recovered":
             return "recovered: the process that drove this run has died"
+        case "run.time_skipped":
+            skipped = output.duration(int(json_fields.text_at(data, "skippedMs")) / 1000)
+            return f"the system's clock skipped {skipped}, which does not count as wall time"
         case "run.paused":
             return f"run paused by {output.one_line(str(data.get('by')))}"
         case "run.resumed":

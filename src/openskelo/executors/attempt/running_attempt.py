@@ -175,6 +175,8 @@ class RunningAttempt:
     answer: str | None = None
     #: The result of a step's verdict or condition.
     holds: bool | None = None
+    #: What the receipt says of an agent's attempt beside its session.
+    evidence: JsonObject | None = None
     #: Where the turn of a live graph goes.
     route: outcome.Route = "on"
     #: A reading of the performance counter.
@@ -189,6 +191,8 @@ class RunningAttempt:
     recorded: dict[str, str] = field(default_factory=dict[str, str])
     #: The workspace of an agent.
     folder: Path | None = None
+    #: Adds to `files` what the attempt leaves if it is stopped now; None if that is there already.
+    keep_partial: Callable[[], Awaitable[None]] | None = None
     #: Gives the agent of the attempt a word of a person; None before its work has begun.
     steer: Callable[[str], Awaitable[None]] | None = None
     #: Words of a person that the agent has not been told: they are its next prompt.
@@ -197,6 +201,11 @@ class RunningAttempt:
     secret_values: tuple[str, ...] = ()
     #: Returns what another process has printed for the attempt, until that is added to `lines` at its end.
     read_printed: Callable[[], str] = lambda: ""
+
+    def record(self, progress: Progress) -> None:
+        """Take what the agent does into the record, if a run is driven."""
+        if self.recorder is not None:
+            self.recorder.add(progress)
 
 
 # -- artifacts --------------------------------------------------------------------------------------------------------
@@ -275,18 +284,26 @@ def collect_prompts(attempt: RunningAttempt, secret_values: Sequence[str]) -> li
     return [(note, data) for note, data in artifacts if note.id not in attempt.recorded]
 
 
+def recorded_hash(attempt: RunningAttempt, name: str) -> str | None:
+    """Return the hash of a file of the attempt as the log has it; None if the log does not have it yet."""
+    return attempt.recorded.get(_artifact_id(attempt, name))
+
+
+def _artifact_id(attempt: RunningAttempt, name: str) -> str:
+    request = attempt.request
+    return ids.derive(request.run_id, f"{request.idempotency_key}/{request.attempt}/{name}")
+
+
 def _artifact(attempt: RunningAttempt, file: File, secret_values: Sequence[str]) -> tuple[outcome.ArtifactNote, bytes]:
     """Return the note of a file, with its bytes. A file that was recorded with other bytes gets an id of its own."""
-    request = attempt.request
     data = secrets.mask(file.text, secret_values).encode("utf-8", "replace")
     if file.kind == "log" and len(data) > MAX_LOG_BYTES:
         cut = cut_mark(len(data) - MAX_LOG_BYTES)
         data = data[:HEAD_BYTES] + cut + data[-(MAX_LOG_BYTES - HEAD_BYTES) :]
     digest = canonical.digest_bytes(data)
-    name = f"{request.idempotency_key}/{request.attempt}/{file.name}"
-    note_id = ids.derive(request.run_id, name)
+    note_id = _artifact_id(attempt, file.name)
     if attempt.recorded.get(note_id, digest) != digest:
-        note_id = ids.derive(request.run_id, f"{name}/{digest}")
+        note_id = _artifact_id(attempt, f"{file.name}/{digest}")
     note = outcome.ArtifactNote(
         id=note_id,
         kind=file.kind,

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from openskelo.checks.sync_celery import abstract_values as av
+from openskelo.checks.sync_celery.analysis import abstract_values as av
 from openskelo.structs import field, mutable
 
 Names: TypeAlias = dict[str, av.Values]
