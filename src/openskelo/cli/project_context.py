@@ -299,7 +299,7 @@ def _project_at(path: Path) -> Project | None:
 # An artifact by its node and name; a run by `history.listing.find_run`.
 
 
-async def read_document(log: api.RunLog, run_id: str) -> JsonObject:
+async def read_document(log: api.RunLog, run_id: str) -> run_document.RunDocument:
     """Return the run's document from the log alone, without a driver."""
     run = (await loading.load(log, run_id)).run
     return await run_document.show(log, run, max(clock.wall_ms(), run.updated_at))

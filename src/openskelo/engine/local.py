@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from openskelo.engine.commands import graph_commands
     from openskelo.engine.takeover import supervisor
     from openskelo.history.prune import Pruned
+    from openskelo.history.run_document import RunDocument
 
 #: Called with each piece of text that a model gives for an attempt.
 OnText = Callable[[running_attempt.AttemptRequest, str], None]
@@ -293,7 +294,7 @@ class Engine(reader.HistoryReader):
         run = self._driver.runs.get(run_id)
         return [] if run is None else run.logs_so_far(node)
 
-    async def wait(self, run_id: str) -> JsonObject:
+    async def wait(self, run_id: str) -> RunDocument:
         """Return the run's document (see `show`) once it has ended or only a person can move it.
 
         The run may be driven here or elsewhere. If no process drives it, this returns at once: `resume` drives it.
@@ -427,7 +428,7 @@ class Engine(reader.HistoryReader):
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
-    async def show(self, run_id: str) -> JsonObject:
+    async def show(self, run_id: str) -> RunDocument:
         """Return the run's document as it is now. Raise NotFound for an unknown run."""
         return await self._watcher.show(run_id)
 
