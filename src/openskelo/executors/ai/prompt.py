@@ -42,6 +42,8 @@ _TOO_LONG = (
 _MAX_FEEDBACK_BYTES = 8 * 1024
 #: How much of a refused answer a repair is shown.
 MAX_ANSWER_BYTES = 8 * 1024
+#: The artifact of what was really sent, where that may not be the whole prompt.
+SENT_FILE = "prompt.sent.txt"
 _TAG = re.compile(r"<\s*/?\s*data", re.IGNORECASE)
 
 
@@ -279,7 +281,7 @@ def keep_texts(
     """Add a prompt to the files of the attempt: all of it, what was really sent (None is all), its blocks as JSON."""
     texts = [("prompt.full.txt", full, "text/plain")]
     if sent is not None:
-        texts.append(("prompt.sent.txt", sent, "text/plain"))
+        texts.append((SENT_FILE, sent, "text/plain"))
     texts.append(("prompt.blocks.json", canonical.dumps(blocks).decode(), "application/json"))
     for name, content, media_type in texts:
         attempt.files[name] = running_attempt.File(
