@@ -149,6 +149,7 @@ def _events(root: Path, run_id: str) -> list[tuple[str, dict[str, Any]]]:
     return [(str(event["type"]), cast("dict[str, Any]", event["data"])) for event in log]
 
 
+@pytest.mark.slow
 def test_a_call_is_in_the_log_before_the_agent_goes_on_and_a_cut_one_that_reaches_outside_is_asked_about(
     tmp_path: Path,
 ) -> None:
