@@ -13,7 +13,7 @@ TOPIC ?= bees in the city
 TOUR ?= examples/quickstart/digest.yaml
 ARGS ?=
 JOBS ?= auto
-SEED ?= 19
+SEED ?=
 
 # The bundled type checker, without a look on the network for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
@@ -56,8 +56,8 @@ test-agents: setup  ## install claude, codex, gemini, opencode and qwen for a wh
 	@sh scripts/bubblewrap.sh
 	@sh scripts/test-agents.sh $(BIN) $(ARGS)
 
-chaos: setup  ## kill the processes of a run with agents fifty times at random moments (SEED=n for other moments)
-	SKELO_KILLS=50 SKELO_SEED=$(SEED) $(BIN)/pytest tests/agents/test_kills.py $(ARGS)
+chaos: setup  ## kill a server and its agents fifty times at random moments (prints SEED=n; with it the same moments)
+	SKELO_KILLS=50 SKELO_SEED=$(SEED) $(BIN)/pytest -s tests/agents/test_kills.py $(ARGS)
 
 bench: setup  ## measure; ARGS="--json" and the like are passed on
 	@sh scripts/chromium.sh || true  # without it the figures of the dashboard fail, after everything else

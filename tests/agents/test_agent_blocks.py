@@ -195,7 +195,7 @@ def test_lines_and_messages_that_are_no_part_of_the_protocol_do_no_harm(tmp_path
 @pytest.mark.parametrize(
     ("settings", "code"),
     [
-        ({"command": ["/no/such/agent"]}, "AGENT_NOT_STARTED"),
+        ({"command": ["./no-such-agent"]}, "AGENT_NOT_STARTED"),
         ({"env": {"AGENT_PROTOCOL": "${env:TWO}"}}, "AGENT_PROTOCOL"),
     ],
 )
