@@ -16,6 +16,7 @@ import pytest
 from scripts import demo_runs
 
 from openskelo.workflows import load
+from tests import forked_skelo
 from tests.repo import tracked
 
 BIN = Path(sys.executable).parent
@@ -54,9 +55,7 @@ def test_scripted_runs_of_an_example_hold(name: str, tmp_path: Path) -> None:
     project = _copied(script.parts[1], tmp_path)
     forms = [Path(*script.parts[2:-1], script.name.replace(".test.yaml", form)) for form in (".yaml", ".json")]
     (workflow,) = (form for form in forms if (project / form).exists())
-    done = subprocess.run(
-        [BIN / "skelo", "test", str(workflow)], cwd=project, capture_output=True, text=True, check=False, timeout=280
-    )
+    done = forked_skelo.run(["test", str(workflow)], folder=project)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "passed" in done.stdout
     assert not (project / ".skelo").exists()

@@ -23,7 +23,8 @@
 
 %NAME% in a line stands for a variable of its environment.
 
-With `--tools` it takes MCP servers. Its sessions are files in its home folder: another process can continue them.
+It calls tools of MCP servers over HTTP with `--tools`, else by the pipes of a program that it starts. Its sessions are
+files in its home folder: another process can continue them.
 With `--misses-first` the first prompt of all does not reach it.
 """
 
@@ -262,11 +263,41 @@ class Agent:
         """Return the answer of a tool of the first MCP server that the client has named."""
         server = self.servers[0]
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+        if "command" in server:
+            return self.tool_by_pipe(server, body)
         headers = {header["name"]: header["value"] for header in server["headers"]}
         headers |= {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         request = urllib.request.Request(server["url"], json.dumps(body).encode(), headers)
         with urllib.request.urlopen(request, timeout=60) as response:
             return str(json.load(response)["result"]["content"][0]["text"])
+
+    def tool_by_pipe(self, server: dict[str, Any], body: dict[str, Any]) -> str:
+        """Start the server, shake hands, and return the answer to the message."""
+        hello = {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "scripted", "version": "1"},
+        }
+        messages = [
+            {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello},
+            {"jsonrpc": "2.0", "method": "notifications/initialized"},
+            body,
+        ]
+        environment = {**os.environ, **{entry["name"]: entry["value"] for entry in server["env"]}}
+        command = [server["command"], *server["args"]]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment, text=True) as program:
+            assert program.stdin is not None
+            assert program.stdout is not None
+            answers = {}
+            for message in messages:
+                program.stdin.write(json.dumps(message) + "\n")
+                program.stdin.flush()
+                if "id" in message:
+                    answers[message["id"]] = json.loads(program.stdout.readline())
+            program.stdin.close()
+        assert "result" in answers[0], answers
+        return str(answers[1]["result"]["content"][0]["text"])
 
     def ask(self, session: str, title: str) -> str | None:
         self.requests += 1

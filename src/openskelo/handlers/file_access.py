@@ -75,8 +75,8 @@ def is_inside(path: Path, roots: Sequence[Path]) -> bool:
 def is_in_data_dir(path: Path, root: Path, data_dir: Path) -> bool:
     """True if the real `path` is in the data dir, or in a folder of the project that is one.
 
-    An option or a variable of the environment names a data dir for one command. The next command does not know it, and
-    it still holds what runs have written.
+    An option or the environment names a data dir for one command. The next command does not know it, and it still
+    holds what runs have written.
     """
     folders = (folder for folder in (path, *path.parents) if folder.is_relative_to(root))
     return path.is_relative_to(data_dir) or any(

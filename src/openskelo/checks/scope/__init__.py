@@ -10,7 +10,7 @@ link that leads elsewhere, another mode, something in a submodule, a file with a
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from openskelo.checks import json_files
@@ -87,11 +87,3 @@ def _path_inside(folder: Path, file: Path | None) -> str | None:
         return None
     real, root = Path(os.path.realpath(file)), folder.resolve()
     return real.relative_to(root).as_posix() if real.is_relative_to(root) else None
-
-
-def list_reasons(report: Report) -> Iterable[str]:
-    """Return a line for each thing that is wrong."""
-    for found in report.outside:
-        yield f"{found.file}: {found.change}, {found.why}"
-    if report.is_too_large:
-        yield f"{len(report.changes)} files are changed, more than {report.max_changed_files}"

@@ -268,13 +268,10 @@ def _changed_link(folder: Path, name: str, before: _Entry | None, found: _Found)
 async def _compare_submodule(folder: Path, name: str, commit: str) -> list[Change]:
     """Return what has changed in a submodule; each change is a fault, because the commit of its own decides on it."""
     place = folder / name
-    match await blocking_call.run(lambda: _look_at_submodule(place)):
-        case "gone":
-            return [Change(path=name, kind="deleted", fault="it is a submodule")]
-        case "replaced" | "empty":  # a file or a link is a change already, an empty folder is not checked out
-            return []
-        case _:
-            pass
+    if not await blocking_call.run(lambda: os.path.lexists(place)):
+        return [Change(path=name, kind="deleted", fault="it is a submodule")]
+    if not await blocking_call.run(lambda: _is_checked_out(place)):
+        return []
     try:
         await git.check_repository(place)
         head = await _resolve(place, base="HEAD")
@@ -288,9 +285,6 @@ async def _compare_submodule(folder: Path, name: str, commit: str) -> list[Chang
     ]
 
 
-def _look_at_submodule(place: Path) -> Literal["gone", "replaced", "empty", "folder"]:
-    if not os.path.lexists(place):
-        return "gone"
-    if place.is_symlink() or not place.is_dir():
-        return "replaced"
-    return "folder" if any(place.iterdir()) else "empty"
+def _is_checked_out(submodule: Path) -> bool:
+    """True if a folder holds the files of the submodule. A file or a link in its place is a change already."""
+    return not submodule.is_symlink() and submodule.is_dir() and any(submodule.iterdir())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from openskelo.checks.scope.changes import Change
 from openskelo.kernel.json import Json
 from openskelo.programs import git
@@ -36,6 +38,13 @@ class Report:
     def ok(self) -> bool:
         """True if every change is in the scope, and they are not too many."""
         return not self.outside and not self.is_too_large
+
+    def reasons(self) -> Iterator[str]:
+        """Yield a line for each thing that is wrong."""
+        for found in self.outside:
+            yield f"{found.file}: {found.change}, {found.why}"
+        if self.is_too_large:
+            yield f"{len(self.changes)} files are changed, more than {self.max_changed_files}"
 
     def document(self) -> dict[str, Json]:
         """Return the report as JSON, as `skelo check scope --json` prints it."""

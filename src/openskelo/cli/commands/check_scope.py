@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.document(report.document())
     else:
-        for line in scope.list_reasons(report):
+        for line in report.reasons():
             output.say(output.one_line(line))
         output.note(f"{output.count(len(report.changes), 'change')}, {len(report.outside)} outside of the scope")
     return exit_codes.COMPLETED if report.ok else exit_codes.FAILED

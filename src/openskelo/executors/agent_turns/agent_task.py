@@ -11,9 +11,10 @@ from typing import cast
 
 from openskelo import agent_settings, errors
 from openskelo.agents import profiles, sessions
+from openskelo.agents.server import toolbox
 from openskelo.agents.workspace import create_workspace, workspace
 from openskelo.executors import api
-from openskelo.executors.agent_turns import conversation, talk, turn_record
+from openskelo.executors.agent_turns import artifact_tool, conversation, talk, turn_record
 from openskelo.executors.ai import prompt
 from openskelo.executors.attempt import running_attempt, turn_meter
 from openskelo.handlers import secrets
@@ -70,6 +71,7 @@ class AgentTask:
             resume=self._earlier_session(),
             has_answered=(request.session or {}).get("answered") is not None,
             is_planning=request.is_planning,
+            tools=self._tools(),
         )
         try:
             async with self.services.agents().use((request.run_id, request.node.key), session_request) as session:
@@ -91,6 +93,10 @@ class AgentTask:
         self._note_evidence(meter)
         whole = await place.diff(place.mark_base(self.before), await place.snapshot())
         return self._outputs(result, self.conversation.quote(_MAX_SUMMARY), whole)
+
+    def _tools(self) -> tuple[toolbox.Tool, ...]:
+        index = self.services.artifacts
+        return () if index is None else (artifact_tool.read_artifact_tool(index, self.attempt.request.run_id),)
 
     async def _steer(self, text: str) -> None:
         """Give the agent a word of a person during its turn, or with the next prompt if it does not take it."""
@@ -151,7 +157,12 @@ class AgentTask:
     def _note_session(self, session: sessions.Session, place: workspace.Workspace, tree: str) -> None:
         """Put the conversation into the record, so that a later attempt can continue it."""
         info = session.client.info
-        self.attempt.on_progress(
+        if session.obeyed_settings:
+            self.attempt.lines.append(
+                f"warning: the program may obey settings of the repository, which can run commands and allow calls: "
+                f"{', '.join(session.obeyed_settings)}; the sandbox bubblewrap hides them"
+            )
+        self.attempt.record(
             {
                 "sessionId": session.id,
                 "agent": self.agent.name,
@@ -164,6 +175,7 @@ class AgentTask:
                 "base": place.origin.base or None,
                 "tree": tree,
                 "sandbox": session.sandbox.as_json(),
+                "obeyedSettings": list(session.obeyed_settings),
                 "permissions": self.agent.permissions,
                 "steering": info is not None and info.can_steer,
                 "gate": "hook" if profiles.PROFILES[self.agent.provider].has_hook else "protocol",

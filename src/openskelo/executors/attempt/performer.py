@@ -137,6 +137,7 @@ class Performer:
             mcp_servers=self._get_mcp_servers,
             agents=self._get_agents,
             on_status=on_status or (lambda _request, _text: None),
+            artifacts=self._artifacts,
         )
         self._prepared: dict[int, _PreparedNode] = {}
         self._contracts: dict[bytes, port_contract.PortContract] = {}

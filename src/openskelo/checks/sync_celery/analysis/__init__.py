@@ -4,7 +4,7 @@
 
     statements        branches, loops, assignments, imports, classes        (narrowing: what a test says of a name)
     expressions       what an expression may be                             (abstract_values, attributes, containers)
-    functions         parameters and decorators; bodies are read later      (annotated_names, scopes)
+    functions         parameters and decorators; bodies are read later      (annotated_names, scopes, names)
     calls             what a call does                                      (arguments)
     reading           what is known so far, and what was found
 
@@ -47,7 +47,9 @@ def _read(reading: Reading, tree: ast.Module) -> None:
 def _read_function(reading: Reading, info: FunctionInfo) -> None:
     node = info.node
     reading.scope, reading.flow = info.scope, Flow(info)
-    info.scope.names = {arg.arg: info.scope.bindings.values_at(arg.arg, id(arg)) for arg in parameters_of(node.args)}
+    bindings = info.scope.bindings
+    parameters = {arg.arg: bindings.values_at(arg.arg, id(arg)) for arg in parameters_of(node.args)}
+    info.scope.names = info.scope.no_names().update(parameters)
     if isinstance(node, ast.Lambda):
         reading.returns(node.body, expressions.evaluate(reading, node.body))
     else:

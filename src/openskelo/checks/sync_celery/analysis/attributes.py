@@ -17,6 +17,8 @@ def attribute_of(reading: Reading, owners: av.Values, name: str, node: ast.AST) 
                 found.append(frozenset({external_attribute(reading, owner, name, node)}))
             case av.Object():
                 found.append(attribute_of_object(reading, owner, name))
+            case av.Parent():
+                found.append(_inherited(reading, av.Object(owner.number, (-owner.number - 1, 0)), name))
             case av.Class():
                 found.append(_attribute_of_class(reading, owner, name, node))
             case av.Function():
@@ -40,8 +42,12 @@ def attribute_of_object(reading: Reading, owner: av.Object, name: str, depth: in
     if name in info.attributes:
         values = info.attributes.values(name)
         return av.join(_property(reading, value) for value in values)
+    return _inherited(reading, owner, name, depth)
+
+
+def _inherited(reading: Reading, owner: av.Object, name: str, depth: int = 0) -> av.Values:
     found = list[av.Values]()
-    for base in info.bases:
+    for base in reading.classes[owner.number].bases:
         if isinstance(base, av.External):
             path = rules.canonical(f"{rules.canonical(f'{base.path}()')}.{name}")
             found.append(frozenset({av.External(path, owner.site, for_types=base.for_types)}))

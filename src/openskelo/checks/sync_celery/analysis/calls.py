@@ -47,8 +47,15 @@ def call_value(reading: Reading, function: av.Value, arguments: Arguments, node:
         case av.Unknown() if isinstance(node.func, ast.Attribute) and node.func.attr == "run_until_complete":
             reading.finding("EVENT_LOOP", "run_until_complete() runs an event loop", node)
             return av.UNKNOWN
+        case av.Unknown() if isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "pop"):
+            return _or_default(av.UNKNOWN, arguments, 1)
         case _:
             return av.UNKNOWN
+
+
+def _or_default(values: av.Values, arguments: Arguments, place: int) -> av.Values:
+    """Return what a call may return that returns its argument at this place where it finds nothing."""
+    return av.join((values, *arguments.positional[place : place + 1]))
 
 
 def _construct(reading: Reading, function: av.Class, node: ast.Call) -> av.Values:
@@ -62,6 +69,8 @@ def _construct(reading: Reading, function: av.Class, node: ast.Call) -> av.Value
 def _call_external(
     reading: Reading, function: av.External, arguments: Arguments, node: ast.Call, depth: int
 ) -> av.Values:
+    if function.path not in rules.CALLS:
+        function, arguments = _bound(function, arguments)
     path = function.path
     special = _call_special(reading, path, arguments, node)
     if special is not None:
@@ -86,6 +95,20 @@ def _call_external(
     return frozenset({result})
 
 
+def _bound(function: av.External, arguments: Arguments) -> tuple[av.External, Arguments]:
+    """Return the bound method and the other arguments for a call by the class (`Session.get(s, u)`)."""
+    owner, _, name = function.path.rpartition(".")
+    path = rules.canonical(f"{rules.canonical(f'{owner}()')}.{name}")
+    if path not in rules.CALLS or not arguments.positional:
+        return function, arguments
+    objects = [value for value in arguments.positional[0] if isinstance(value, av.External | av.Object)]
+    site = objects[0].site if len(objects) == 1 else (0, 0)
+    limited = any(isinstance(value, av.External) and value.limited for value in objects)
+    return function._replace(path=path, site=site, limited=limited), Arguments(
+        arguments.positional[1:], arguments.keywords
+    )
+
+
 def _as_list(path: str, values: av.Values) -> av.Values:
     if not path.startswith("builtins."):
         return values
@@ -98,9 +121,14 @@ def _call_special(reading: Reading, path: str, arguments: Arguments, node: ast.C
     match path:
         case "builtins.getattr":
             name = arguments.text(1)
-            if name is None:
-                return av.UNKNOWN
-            return attributes.attribute_of(reading, first, name, node)
+            found = av.UNKNOWN if name is None else attributes.attribute_of(reading, first, name, node)
+            return _or_default(found, arguments, 2)
+        case "builtins.next":
+            return _or_default(av.UNKNOWN, arguments, 1)
+        case "os.getenv" | "os.environ.get":
+            return _or_default(av.UNKNOWN, arguments, 1) if len(arguments.positional) > 1 else av.UNKNOWN | av.NONE
+        case "builtins.super":
+            return _parent(reading, first)
         case "importlib.import_module" | "builtins.__import__":
             name = arguments.text(0)
             if name is None or name.startswith("."):
@@ -124,6 +152,14 @@ def _call_special(reading: Reading, path: str, arguments: Arguments, node: ast.C
             return first
         case _:
             return _registered_task(reading, path, first)
+
+
+def _parent(reading: Reading, first: av.Values) -> av.Values:
+    """Return what `super()` is, also with the class as its first argument."""
+    owners = {value.number for value in first if isinstance(value, av.Class)}
+    if not first and reading.flow.info is not None and reading.flow.info.owner is not None:
+        owners = {reading.flow.info.owner}
+    return frozenset(map(av.Parent, owners)) or av.UNKNOWN
 
 
 def _registered_task(reading: Reading, path: str, first: av.Values) -> av.Values | None:
@@ -209,8 +245,8 @@ def _call_back(reading: Reading, path: str, arguments: Arguments, node: ast.Call
     if place is None or depth > 3:
         return
     functions, passed_on = arguments.split(*place)
+    if path == "builtins.map":
+        passed_on = Arguments(tuple(map(av.elements_of, arguments.positional[1:])), passed_on.keywords)
     for function in functions:
-        if isinstance(function, av.External) and isinstance(rules.CALLS.get(function.path), rules.Limit):
-            _call_external(reading, function, passed_on, node, depth + 1)
-        elif isinstance(function, av.Partial):
+        if isinstance(function, av.External | av.Partial):
             call_value(reading, function, passed_on, node, depth + 1)

@@ -33,16 +33,40 @@ def call_method(owners: av.Values, name: str, arguments: Arguments) -> Outcome |
     return Outcome(elements or av.UNKNOWN if name in ("pop", "popleft") else av.UNKNOWN)
 
 
+def updated(owners: av.Values, added: av.Values) -> av.Values | None:
+    """Return what a dict is after `owner |= added`; None if neither is known to be a dict."""
+    tables = [owner for owner in owners if isinstance(owner, av.Table)]
+    others = [other for other in added if isinstance(other, av.Table)]
+    if not tables and not others:
+        return None
+    empty = av.table([], open=True)
+    return frozenset(
+        av.table([*table.entries, *other.entries], open=table.open or other.open)
+        for table in tables or [empty]
+        for other in others or [empty]
+    )
+
+
+def without(owners: av.Values, key: object) -> av.Values:
+    """Return what a dict is without a key."""
+    return frozenset(
+        av.table([entry for entry in owner.entries if entry[0] != key], open=owner.open)
+        if isinstance(owner, av.Table)
+        else owner
+        for owner in owners
+    )
+
+
 def _call_table_method(tables: list[av.Table], name: str, arguments: Arguments) -> Outcome:
     match name:
         case "get" | "pop" | "setdefault":
             return _get(tables, name, arguments)
         case "update":
-            added = [*arguments.keywords.entries]
-            for value in arguments.positional[0] if arguments.positional else ():
-                added += value.entries if isinstance(value, av.Table) else ()
-            changed = [av.table([*table.entries, *added], open=table.open) for table in tables]
-            return Outcome(av.NONE, frozenset(changed))
+            added = arguments.positional[0] if arguments.positional else frozenset({av.table([])})
+            changed = updated(updated(frozenset(tables), added) or av.UNKNOWN, frozenset({arguments.keywords}))
+            return Outcome(av.NONE, changed)
+        case "clear":
+            return Outcome(av.NONE, frozenset({av.table([])}))
         case "values":
             return Outcome(av.items([values for table in tables for _, values in table.entries], exact=False))
         case "copy":
@@ -53,10 +77,22 @@ def _call_table_method(tables: list[av.Table], name: str, arguments: Arguments) 
 
 def _get(tables: list[av.Table], name: str, arguments: Arguments) -> Outcome:
     key = arguments.literal(0)
-    default = arguments.positional[1] if len(arguments.positional) > 1 else av.NONE
+    default = av.UNKNOWN if name == "pop" else av.NONE  # `pop` raises where there is no default
+    if len(arguments.positional) > 1:
+        default = arguments.positional[1]
+    results = [_entry(table, key, default) for table in tables]
     changed = None
-    if name == "setdefault" and key is not None:
-        changed = frozenset(av.table([(key, default), *table.entries], open=table.open) for table in tables)
-    known = [dict(table.entries).get(key) for table in tables]
-    missing = av.UNKNOWN if any(table.open for table in tables) else default
-    return Outcome(av.join(values if values is not None else missing for values in known), changed)
+    if key is not None and name == "pop":
+        changed = without(frozenset(tables), key)
+    elif key is not None and name == "setdefault":
+        changed = frozenset(
+            av.table([*table.entries, (key, values)], open=table.open)
+            for table, values in zip(tables, results, strict=True)
+        )
+    return Outcome(av.join(results), changed)
+
+
+def _entry(table: av.Table, key: object, default: av.Values) -> av.Values:
+    if key is None:
+        return av.UNKNOWN
+    return dict(table.entries).get(key) or (av.join((default, av.UNKNOWN)) if table.open else default)

@@ -13,7 +13,6 @@ from openskelo.checks.sync_celery.analysis import (
     containers,
     functions,
     narrowing,
-    scopes,
 )
 from openskelo.checks.sync_celery.analysis.arguments import Arguments
 from openskelo.checks.sync_celery.analysis.reading import Reading
@@ -163,22 +162,18 @@ def _binary(reading: Reading, node: ast.BinOp) -> av.Values:
     if lists and isinstance(node.op, ast.Add):
         return av.items([av.elements_of(part) for part in values], exact=False)
     if isinstance(node.op, ast.BitOr) and len(values) == 2:
-        tables = [value for part in values for value in part if isinstance(value, av.Table)]
-        if len(tables) == 2:
-            left_table, right_table = tables
-            entries = [*left_table.entries, *right_table.entries]
-            return frozenset({av.table(entries, open=left_table.open or right_table.open)})
+        return containers.updated(values[0], values[1]) or av.UNKNOWN
     return av.UNKNOWN
 
 
 def _boolean(reading: Reading, node: ast.BoolOp) -> av.Values:
-    before = dict(reading.names())
+    before = reading.names
     parts = list[av.Values]()
     for part in node.values:
         parts.append(evaluate(reading, part))
         narrowing.narrow(reading, part, truth=isinstance(node.op, ast.And))
-    after = reading.names()
-    reading.scope.names = scopes.merge(before, after)
+    after = reading.names
+    reading.names = before.merge(after)
     if isinstance(node.op, ast.Or):
         return av.join([*(_truthy(part) for part in parts[:-1]), parts[-1]])
     return av.join(parts)
@@ -186,19 +181,19 @@ def _boolean(reading: Reading, node: ast.BoolOp) -> av.Values:
 
 def _conditional(reading: Reading, node: ast.IfExp) -> av.Values:
     evaluate(reading, node.test)
-    before = dict(reading.names())
+    before = reading.names
     narrowing.narrow(reading, node.test, truth=True)
     first = evaluate(reading, node.body)
-    after_first = reading.names()
-    reading.scope.names = before
+    after_first = reading.names
+    reading.names = before
     narrowing.narrow(reading, node.test, truth=False)
     second = evaluate(reading, node.orelse)
-    reading.scope.names = scopes.merge(after_first, reading.names())
+    reading.names = after_first.merge(reading.names)
     return av.join((first, second))
 
 
 def _comprehension(reading: Reading, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> av.Values:
-    kept = dict(reading.names())
+    kept = reading.names
     targets = set[str]()
     for generator in node.generators:
         if generator.is_async:
@@ -213,11 +208,8 @@ def _comprehension(reading: Reading, node: ast.ListComp | ast.SetComp | ast.Gene
         result = av.join((evaluate(reading, node.key), evaluate(reading, node.value)))
     else:
         result = evaluate(reading, node.elt)
-    names = reading.names()
     for name in targets:
-        names.pop(name, None)
-        if name in kept:
-            names[name] = kept[name]
+        reading.names = reading.names.set(name, kept.get(name))
     return av.items([result], exact=False)
 
 
@@ -225,14 +217,14 @@ def _assign_in_comprehension(reading: Reading, target: ast.expr, values: av.Valu
     """Assign to the names of a comprehension, which are not those of the code around it."""
     match target:
         case ast.Name():
-            reading.names()[target.id] = values
+            reading.names = reading.names.set(target.id, values)
         case ast.Tuple() | ast.List() if not any(isinstance(part, ast.Starred) for part in target.elts):
             for part, part_values in zip(target.elts, av.unpack(values, len(target.elts)), strict=True):
                 _assign_in_comprehension(reading, part, part_values)
         case _:
             for name in ast.walk(target):
                 if isinstance(name, ast.Name):
-                    reading.names()[name.id] = av.UNKNOWN
+                    reading.names = reading.names.set(name.id, av.UNKNOWN)
 
 
 def iterate(reading: Reading, node: ast.expr) -> av.Values:

@@ -29,7 +29,7 @@ def define_named(reading: Reading, node: ast.FunctionDef | ast.AsyncFunctionDef,
         first = node.args.args[0]
         info.scope.bindings.add(first.arg, id(first), frozenset({av.Function(reading.numbers[id(node)])}))
     if node.returns is not None:
-        info.returns[id(node.returns)] = annotated_names.instance_of(reading, node.returns, evaluate)
+        info.returns.add(id(node.returns), annotated_names.instance_of(reading, node.returns, evaluate))
     reading.scope.bind(node.name, frozenset({av.Function(reading.numbers[id(node)])}), node)
 
 
@@ -64,7 +64,7 @@ def define(reading: Reading, node: scopes.Definition, evaluate: Evaluate) -> Fun
     return info
 
 
-def _name_special_parameters(info: FunctionInfo, names: scopes.Names) -> None:
+def _name_special_parameters(info: FunctionInfo, names: dict[str, av.Values]) -> None:
     """Set the values of the object or class that a method gets, and of `*args` and `**kwargs`."""
     arguments = info.node.args
     if arguments.vararg is not None:

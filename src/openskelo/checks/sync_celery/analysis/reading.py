@@ -9,6 +9,7 @@ from typing import TypeAlias
 from openskelo.checks.sync_celery import rules
 from openskelo.checks.sync_celery.analysis import abstract_values as av
 from openskelo.checks.sync_celery.analysis import scopes
+from openskelo.checks.sync_celery.analysis.names import Names
 from openskelo.structs import field, frozen, mutable
 
 
@@ -30,7 +31,7 @@ class FunctionInfo:
     owner: int | None = None
     is_task: bool = False
     is_property: bool = False
-    returns: dict[int, av.Values] = field(default_factory=dict[int, av.Values])
+    returns: scopes.Assigned = field(default_factory=scopes.Assigned)
 
 
 @mutable
@@ -52,13 +53,23 @@ class Start:
 
 
 @mutable
+class Loop:
+    """The names at the ends of a loop so far."""
+
+    breaks: list[Names] = field(default_factory=list[Names])
+    continues: list[Names] = field(default_factory=list[Names])
+
+
+@mutable
 class Flow:
     """The calls and waits in the code of one function so far."""
 
     info: FunctionInfo | None = None
     starts: list[Start] = field(default_factory=list[Start])
     waited: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])
-    breaks: list[list[scopes.Names]] = field(default_factory=list[list[scopes.Names]])
+    loops: list[Loop] = field(default_factory=list[Loop])
+    #: The names before each statement of each `try` around this place: an exception may come from any of them.
+    interrupted: list[list[Names]] = field(default_factory=list[list[Names]])
     sets_socket_default: bool = False
 
 
@@ -98,7 +109,7 @@ class Reading:
         self.read_bodies = set[int]()
         self.limited_sockets = set[tuple[int, int]]()
         self.deferred: list[Deferred] = []
-        self.module.names = {}
+        self.module.names = self.module.no_names()
 
     def finding(self, code: rules.Code, message: str, node: ast.AST, *, end_line: int | None = None) -> None:
         if not self.report or self.for_types:
@@ -123,14 +134,18 @@ class Reading:
             if deferred.site not in self.limited_sockets and not by_default:
                 self.finding("NO_TIMEOUT", deferred.message, deferred.node)
 
-    def names(self) -> scopes.Names:
-        if self.scope.names is None:
-            self.scope.names = {}
-        return self.scope.names
+    @property
+    def names(self) -> Names:
+        """The values of the names of the scope that is being read, at this point."""
+        return self.scope.names or self.scope.no_names()
+
+    @names.setter
+    def names(self, names: Names) -> None:
+        self.scope.names = names
 
     def returns(self, node: ast.AST, values: av.Values) -> None:
         if self.flow.info is not None:
-            self.flow.info.returns[id(node)] = values
+            self.flow.info.returns.add(id(node), values)
 
     def check_import(self, path: str, node: ast.AST) -> None:
         if rules.is_async(path):
@@ -145,9 +160,7 @@ class Reading:
 
     def result(self, function: av.Function) -> av.Values:
         """Return what a function of this module returns, as far as it was read."""
-        returns = self.functions[function.number].returns.values()
-        joined = av.join(returns)
-        return joined if all(map(av.may_be_none, returns)) else av.without_none(joined)
+        return self.functions[function.number].returns.values()
 
 
 def parameters_of(arguments: ast.arguments) -> list[ast.arg]:

@@ -7,12 +7,24 @@ from collections.abc import Sequence
 
 from openskelo.checks.sync_celery import rules
 from openskelo.checks.sync_celery.analysis import abstract_values as av
-from openskelo.checks.sync_celery.analysis import annotated_names, calls, expressions, functions, narrowing, scopes
+from openskelo.checks.sync_celery.analysis import (
+    annotated_names,
+    calls,
+    containers,
+    expressions,
+    functions,
+    narrowing,
+    scopes,
+)
 from openskelo.checks.sync_celery.analysis.expressions import evaluate
-from openskelo.checks.sync_celery.analysis.reading import ClassInfo, Reading
+from openskelo.checks.sync_celery.analysis.names import Names, merge_all
+from openskelo.checks.sync_celery.analysis.reading import ClassInfo, Loop, Reading
 
 #: Loops inside of loops are read twice up to this depth; deeper ones once.
 _LOOPS_READ_TWICE = 3
+#: What `finally` does is read for the end of `try`, and up to this depth for an exception in it.
+_FINALLY_READ_TWICE = 3
+_SUPPRESS = frozenset({"contextlib.suppress()"})
 _TYPE_CHECKING = frozenset({"typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"})
 
 
@@ -20,6 +32,8 @@ def read_block(reading: Reading, body: Sequence[ast.stmt]) -> bool:
     """Read statements; False if the code after them is not reached."""
     goes_on = True
     for statement in body:
+        for names in reading.flow.interrupted[-1:]:
+            names.append(reading.names)
         goes_on = _statement(reading, statement) and goes_on
     return goes_on
 
@@ -44,9 +58,14 @@ def _statement(reading: Reading, node: ast.stmt) -> bool:
             expressions.evaluate_children(reading, node)
             return False
         case ast.Break() | ast.Continue():
-            if reading.flow.breaks:
-                reading.flow.breaks[-1].append(dict(reading.names()))
+            for loop in reading.flow.loops[-1:]:
+                (loop.breaks if isinstance(node, ast.Break) else loop.continues).append(reading.names)
             return False
+        case ast.Assert():
+            evaluate(reading, node.test)
+            narrowing.narrow(reading, node.test, truth=True)
+            if node.msg is not None:
+                evaluate(reading, node.msg)
         case ast.If():
             return _if(reading, node)
         case ast.For() | ast.AsyncFor() | ast.While():
@@ -65,8 +84,7 @@ def _statement(reading: Reading, node: ast.stmt) -> bool:
             _import(reading, node)
         case ast.Delete():
             for target in node.targets:
-                if isinstance(target, ast.Name):
-                    reading.names().pop(target.id, None)
+                _delete(reading, target)
         case _:
             expressions.evaluate_children(reading, node)
     return True
@@ -85,36 +103,59 @@ def _annotated_assignment(reading: Reading, node: ast.AnnAssign) -> None:
     _assign(reading, node.target, values)
 
 
+def _delete(reading: Reading, target: ast.expr) -> None:
+    match target:
+        case ast.Name():
+            reading.names = reading.names.set(target.id, None)
+        case ast.Tuple() | ast.List():
+            for part in target.elts:
+                _delete(reading, part)
+        case ast.Subscript(value=ast.Name() as name):
+            key = expressions.literal(reading, target.slice)
+            reading.scope.bind(name.id, containers.without(evaluate(reading, name), key), target)
+        case _:
+            evaluate(reading, target)
+
+
 def _augmented_assignment(reading: Reading, node: ast.AugAssign) -> None:
     added = evaluate(reading, node.value)
+    values: av.Values | None = None
     if isinstance(node.target, ast.Name):
         before = reading.scope.find(node.target.id) or av.UNKNOWN
-        both = av.items([av.elements_of(before), av.elements_of(added)], exact=False)
-        is_list = any(isinstance(value, av.Items) for value in before)
-        _assign(reading, node.target, both if is_list else av.UNKNOWN)
-    else:
-        _assign(reading, node.target, av.UNKNOWN)
+        if isinstance(node.op, ast.BitOr):
+            values = containers.updated(before, added)
+        elif any(isinstance(value, av.Items) for value in before):
+            values = av.items([av.elements_of(before), av.elements_of(added)], exact=False)
+    _assign(reading, node.target, values or av.UNKNOWN)
 
 
 def _if(reading: Reading, node: ast.If) -> bool:
-    test = evaluate(reading, node.test)
-    checking = _for_type_checker(reading, node.test, test)
-    before = dict(reading.names())
-    narrowing.narrow(reading, node.test, truth=True)
-    reading.for_types += checking is True
-    first_goes_on = read_block(reading, node.body)
-    reading.for_types -= checking is True
-    first = reading.names()
-    reading.scope.names = before
-    narrowing.narrow(reading, node.test, truth=False)
-    reading.for_types += checking is False
-    second_goes_on = read_block(reading, node.orelse)
-    reading.for_types -= checking is False
-    if not second_goes_on:
-        reading.scope.names = first
-    elif first_goes_on:
-        reading.scope.names = scopes.merge(first, reading.names())
-    return first_goes_on or second_goes_on
+    """Read an `if` with all its further branches, which the parser nests in each other."""
+    ends, hidden = list[Names](), 0
+    while True:
+        test = evaluate(reading, node.test)
+        checking = _for_type_checker(reading, node.test, test)
+        before = reading.names
+        narrowing.narrow(reading, node.test, truth=True)
+        reading.for_types += checking is True
+        if read_block(reading, node.body):
+            ends.append(reading.names)
+        reading.for_types -= checking is True
+        reading.names = before
+        narrowing.narrow(reading, node.test, truth=False)
+        reading.for_types += checking is False
+        hidden += checking is False
+        match node.orelse:
+            case [ast.If() as following]:
+                node = following
+            case _:
+                break
+    if read_block(reading, node.orelse):
+        ends.append(reading.names)
+    reading.for_types -= hidden
+    if ends:
+        reading.names = merge_all(ends)
+    return bool(ends)
 
 
 def _for_type_checker(reading: Reading, node: ast.expr, values: av.Values) -> bool | None:
@@ -134,26 +175,33 @@ def _for_type_checker(reading: Reading, node: ast.expr, values: av.Values) -> bo
 def _loop(reading: Reading, node: ast.For | ast.AsyncFor | ast.While) -> bool:
     if isinstance(node, ast.AsyncFor):
         reading.finding("ASYNC_SYNTAX", "`async for` needs an event loop", node, end_line=node.iter.end_lineno)
-    reading.flow.breaks.append([])
-    before = dict(reading.names())
+    loop = Loop()
+    reading.flow.loops.append(loop)
     for _ in range(2):
-        start = dict(reading.names())
+        start = reading.names
         if isinstance(node, ast.While):
             evaluate(reading, node.test)
             narrowing.narrow(reading, node.test, truth=True)
         else:
             _assign(reading, node.target, expressions.iterate(reading, node.iter))
-        read_block(reading, node.body)
-        reading.scope.names = scopes.merge(start, reading.names())
-        if len(reading.flow.breaks) > _LOOPS_READ_TWICE or reading.scope.names == start:
+        if read_block(reading, node.body):
+            loop.continues.append(reading.names)
+        reading.names = merge_all([start, *loop.continues])
+        loop.continues.clear()
+        if len(reading.flow.loops) > _LOOPS_READ_TWICE or reading.names is start:
             break
-    for names in reading.flow.breaks.pop():
-        reading.scope.names = scopes.merge(reading.names(), names)
-    reading.scope.names = scopes.merge(before, reading.names())
-    if isinstance(node, ast.While) and not _breaks_out(node.body):
+    reading.flow.loops.pop()
+    if isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and node.test.value:
+        reading.names = merge_all(loop.breaks or [reading.names])
+        return bool(loop.breaks)
+    if isinstance(node, ast.While):
+        evaluate(reading, node.test)
         narrowing.narrow(reading, node.test, truth=False)
-    read_block(reading, node.orelse)
-    return True
+    if read_block(reading, node.orelse):
+        loop.breaks.append(reading.names)
+    if loop.breaks:
+        reading.names = merge_all(loop.breaks)
+    return bool(loop.breaks)
 
 
 def _with(reading: Reading, node: ast.With | ast.AsyncWith) -> bool:
@@ -161,53 +209,85 @@ def _with(reading: Reading, node: ast.With | ast.AsyncWith) -> bool:
         last = node.items[-1]
         end = (last.optional_vars or last.context_expr).end_lineno
         reading.finding("ASYNC_SYNTAX", "`async with` needs an event loop", node, end_line=end)
+    suppresses = False
     for item in node.items:
         values = evaluate(reading, item.context_expr)
+        suppresses = suppresses or any(isinstance(value, av.External) and value.path in _SUPPRESS for value in values)
         entered = calls.enter(reading, values)
         if item.optional_vars is not None:
             _assign(reading, item.optional_vars, entered)
-    return read_block(reading, node.body)
+    if not suppresses:
+        return read_block(reading, node.body)
+    goes_on, interrupted = _read_interrupted(reading, node.body)
+    reading.names = interrupted.merge(reading.names) if goes_on else interrupted
+    return True
+
+
+def _read_interrupted(reading: Reading, body: Sequence[ast.stmt]) -> tuple[bool, Names]:
+    """Read statements; return what names stand for where an exception leaves them, too."""
+    reading.flow.interrupted.append([reading.names])
+    goes_on = read_block(reading, body)
+    interrupted = merge_all(reading.flow.interrupted.pop())
+    for names in reading.flow.interrupted[-1:]:
+        names.append(interrupted)
+    return goes_on, interrupted
 
 
 def _try(reading: Reading, node: ast.Try | ast.TryStar) -> bool:
-    before = dict(reading.names())
-    goes_on = read_block(reading, node.body)
-    at_end = reading.names()
-    in_between = scopes.merge(before, at_end)
-    reading.scope.names = dict(at_end)
+    if not node.finalbody:
+        return _try_without_finally(reading, node)
+    reading.flow.interrupted.append([reading.names])
+    goes_on = _try_without_finally(reading, node)
+    at_end, interrupted = reading.names, merge_all(reading.flow.interrupted.pop())
+    for names in reading.flow.interrupted[-1:]:
+        names.append(interrupted)
+    if len(reading.flow.interrupted) < _FINALLY_READ_TWICE:
+        reading.names = interrupted
+        read_block(reading, node.finalbody)
+    reading.names = at_end
+    return read_block(reading, node.finalbody) and goes_on
+
+
+def _try_without_finally(reading: Reading, node: ast.Try | ast.TryStar) -> bool:
+    goes_on, interrupted = _read_interrupted(reading, node.body)
     goes_on = read_block(reading, node.orelse) and goes_on
-    outcomes = [reading.names()] if goes_on else []
+    ends = [reading.names] if goes_on else []
     for handler in node.handlers:
-        reading.scope.names = dict(in_between)
+        reading.names = interrupted
         if handler.type is not None:
             evaluate(reading, handler.type)
         if handler.name is not None:
             reading.scope.bind(handler.name, av.UNKNOWN, handler)
         if read_block(reading, handler.body):
-            outcomes.append(reading.names())
-    merged = outcomes[0] if outcomes else in_between
-    for names in outcomes[1:]:
-        merged = scopes.merge(merged, names)
-    reading.scope.names = dict(merged)
-    return read_block(reading, node.finalbody) and bool(outcomes)
+            ends.append(reading.names)
+    reading.names = merge_all(ends or [interrupted])
+    return bool(ends)
 
 
 def _match(reading: Reading, node: ast.Match) -> bool:
     subject = evaluate(reading, node.subject)
-    before = dict(reading.names())
-    outcomes = [dict(before)]
+    ends, left_over = list[Names](), reading.names
     for case in node.cases:
-        reading.scope.names = dict(before)
+        reading.names = left_over
         _pattern(reading, case.pattern, subject)
+        if isinstance(case.pattern, ast.MatchSingleton) and case.guard is None:
+            test = ast.Compare(node.subject, [ast.Is()], [ast.Constant(case.pattern.value)])
+            narrowing.narrow(reading, test, truth=True)
+            after = reading.names
+            reading.names = left_over
+            narrowing.narrow(reading, test, truth=False)
+            left_over, reading.names = reading.names, after
         if case.guard is not None:
             evaluate(reading, case.guard)
+            narrowing.narrow(reading, case.guard, truth=True)
         if read_block(reading, case.body):
-            outcomes.append(reading.names())
-    merged = outcomes[0]
-    for names in outcomes[1:]:
-        merged = scopes.merge(merged, names)
-    reading.scope.names = merged
-    return True
+            ends.append(reading.names)
+    last = node.cases[-1]
+    if last.guard is not None or not isinstance(last.pattern, ast.MatchAs) or last.pattern.pattern is not None:
+        ends.append(left_over)  # no case may fit
+    if ends:
+        reading.names = merge_all(ends)
+    return bool(ends)
 
 
 def _pattern(reading: Reading, pattern: ast.pattern, subject: av.Values) -> None:
@@ -295,8 +375,8 @@ def _import_from(reading: Reading, node: ast.ImportFrom) -> None:
         if node.level:
             values = av.UNKNOWN
         elif alias.name == "*":
-            if module not in reading.module.star_imports:
-                reading.module.star_imports.append(module)
+            if module in rules.MODULES:
+                reading.module.star_imports[module] = None
             continue
         else:
             path = f"{module}.{alias.name}"
@@ -321,14 +401,10 @@ def _class_definition(reading: Reading, node: ast.ClassDef) -> None:
     info = reading.classes[number]
     info.bases = frozenset[av.Value]().union(*bases)
     outer, reading.scope = reading.scope, info.scope
-    info.scope.names = {}
+    info.scope.names = info.scope.no_names()
     read_block(reading, node.body)
     for name, values in info.scope.names.items():
         info.attributes.add(name, id(node), values)
     info.scope.names = None
     reading.scope = outer
     reading.scope.bind(node.name, frozenset({av.Class(number)}), node)
-
-
-def _breaks_out(body: Sequence[ast.stmt]) -> bool:
-    return any(isinstance(node, ast.Break) for statement in body for node in ast.walk(statement))
