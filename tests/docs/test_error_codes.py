@@ -34,7 +34,18 @@ NOT_CODES = {
     *("DEADLINE_EXCEEDED", "FAILED_PRECONDITION", "INVALID_ARGUMENT", "PERMISSION_DENIED"),  # states of Google's API
 }
 #: Calls that take a code by its place.
-_CALLS = {"problem", "key_problem", "warn", "error", "error_within", "error_at_key", "Fault", "TextError", "Trouble"}
+_CALLS = {
+    "problem",
+    "key_problem",
+    "warn",
+    "error",
+    "error_within",
+    "error_at_key",
+    "finding",
+    "Fault",
+    "TextError",
+    "Trouble",
+}
 
 
 def _capitals(node: ast.AST) -> Iterator[str]:

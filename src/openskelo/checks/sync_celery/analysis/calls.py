@@ -96,7 +96,7 @@ def _call_external(
 
 
 def _bound(function: av.External, arguments: Arguments) -> tuple[av.External, Arguments]:
-    """Return `session.get` with the other arguments for `Session.get(session, …)`; the same for any other call."""
+    """Return the method of the object, and the other arguments, for a call that passes the object to the class."""
     owner, _, name = function.path.rpartition(".")
     path = rules.canonical(f"{rules.canonical(f'{owner}()')}.{name}")
     if path not in rules.CALLS or not arguments.positional:

@@ -136,7 +136,7 @@ class Reading:
 
     @property
     def names(self) -> Names:
-        """What the names of the code that is being read stand for at this point."""
+        """The values of the names at this point of the code."""
         return self.scope.names or self.scope.no_names()
 
     @names.setter
