@@ -1,7 +1,7 @@
 """The files of a folder that are checked: Python files, except those of virtual environments, caches and `.git`.
 
-Each folder is read once: real folders first, then the targets of links, so that links which cross do not multiply what
-is behind them.
+Each folder is read once: first the real folders, then the targets of links, so that links which cross do not multiply
+the files behind them.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
     statements        branches, loops, assignments, imports, classes        (narrowing: what a test says of a name)
     expressions       what an expression may be                             (abstract_values, attributes, containers)
-    functions         parameters and decorators; bodies are read later      (annotated_names, scopes)
+    functions         parameters and decorators; bodies are read later      (annotated_names, scopes, names)
     calls             what a call does                                      (arguments)
     reading           what is known so far, and what was found              (names: what each stands for)
 

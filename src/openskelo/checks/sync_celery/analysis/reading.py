@@ -136,7 +136,7 @@ class Reading:
 
     @property
     def names(self) -> Names:
-        """The values of the names at this point of the code."""
+        """The values of the names of the scope that is being read, at this point."""
         return self.scope.names or self.scope.no_names()
 
     @names.setter
