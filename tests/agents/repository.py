@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Callable
@@ -140,3 +141,29 @@ def processes_left(root: Path) -> list[str]:
             if entry.name.isdecimal() and str(root) in str((entry / "cwd").readlink()):
                 left.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
     return [line for line in left if AGENT.name in line]
+
+
+@dataclasses.dataclass(frozen=True)
+class Artifact:
+    """A kept file, and the number of the attempt that has left it."""
+
+    attempt: int
+    name: str
+    text: str
+
+
+def artifacts(root: Path, run_id: str) -> list[Artifact]:
+    """Return the artifacts of a run in the order of its log."""
+
+    async def story() -> list[Artifact]:
+        async with engine(root) as opened:
+            found: list[Artifact] = []
+            async for lines in opened.store.read_events(run_id):
+                for event in map(orjson.loads, lines):
+                    if event["type"] == "artifact.created":
+                        data = event["data"]
+                        content = await opened.store.read_blob(data["artifact"]["hash"])
+                        found.append(Artifact(data["attempt"], data["artifact"]["name"], content.decode()))
+            return found
+
+    return asyncio.run(story())

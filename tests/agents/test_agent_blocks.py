@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import sys
 from pathlib import Path
 from typing import Any, cast
@@ -15,6 +13,7 @@ import yaml
 import openskelo
 from openskelo.executors import gate_evaluation
 from openskelo.kernel.json import Json, JsonObject
+from tests import forked_skelo
 from tests.agents import repository
 
 ANSWER: Json = {"answer": {"type": "integer"}, "files_changed": {"type": "array"}}
@@ -196,7 +195,7 @@ def test_lines_and_messages_that_are_no_part_of_the_protocol_do_no_harm(tmp_path
 @pytest.mark.parametrize(
     ("settings", "code"),
     [
-        ({"command": ["/no/such/agent"]}, "AGENT_NOT_STARTED"),
+        ({"command": ["./no-such-agent"]}, "AGENT_NOT_STARTED"),
         ({"env": {"AGENT_PROTOCOL": "${env:TWO}"}}, "AGENT_PROTOCOL"),
     ],
 )
@@ -350,15 +349,11 @@ def test_agents_die_with_a_killed_process(tmp_path: Path) -> None:
     (root / "flow.yaml").write_text(yaml.safe_dump(repository.block("@write first.txt x", "@hang")))
 
     async def scenario() -> None:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "openskelo.cli.main", "run", "flow.yaml"),
-            cwd=root,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
+        with (tmp_path / "log").open("wb") as log:
+            process = forked_skelo.start(["run", "flow.yaml"], folder=root, log=log)
         await repository.until(lambda: bool(list(root.glob(".skelo/workspaces/*/*/tree/first.txt"))))
-        os.kill(process.pid, signal.SIGKILL)
-        await process.wait()
+        process.kill()
+        await asyncio.to_thread(process.wait)
         await repository.until(lambda: not repository.processes_left(root))
 
     asyncio.run(asyncio.wait_for(scenario(), 120))

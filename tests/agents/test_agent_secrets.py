@@ -16,6 +16,7 @@ from openskelo.agents.workspace import env_files
 from openskelo.executors import stored_values
 from openskelo.kernel.json import Json, JsonObject
 from tests.agents import repository
+from tests.cli.conftest import Skelo
 
 DECLARED, UNDECLARED, COPIED = "declared-0123456789", "undeclared-0123456789", "copied 'quoted' 0123456789"
 
@@ -178,6 +179,14 @@ def test_a_set_up_that_prints_a_copied_secret_does_not_leak_it(root: Path) -> No
     error = cast("dict[str, Any]", document["error"])
     assert (error["code"], '"[secret]"' in error["message"]) == ("WORKSPACE_SETUP", True)
     assert _kept(root) == []
+
+
+def test_the_changes_that_are_printed_are_masked(root: Path) -> None:
+    _play(root, "@run cp local.env copied.txt", f"@write declared.txt {DECLARED}", "@say Done.")
+    for words in (["changes", "last"], ["changes", "last", "--json"]):
+        printed = Skelo(folder=root)(*words)
+        assert (printed.code, "API_KEY=" in printed.out, printed.out.count("[secret]")) == (0, True, 2)
+        assert (COPIED in printed.out, DECLARED in printed.out) == (False, False)
 
 
 def test_the_values_of_an_env_file(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def test_doctor_says_whether_an_agent_can_start(tmp_path: Path) -> None:
     settings: Json = {"provider": "custom", "command": ["no-such-agent"], "permissions": "skip"}
     (root / "skelo.yaml").write_text(yaml.safe_dump({"agents": {"helper": settings}}))
     finding = _finding(root)
-    assert (finding["state"], finding["detail"]) == ("warn", "no-such-agent: there is no such program")
+    assert (finding["state"], finding["detail"]) == ("warn", "custom: no-such-agent: there is no such program")
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_event_page_has_no_other_types() -> None:
 def test_receipt_page_lists_every_field(tmp_path: Path) -> None:
     section = page.sections(page.text("receipts.md"))["Receipts"]
     receipt = asyncio.run(_receipt(tmp_path))
-    assert {*page.rows(section)} == {*receipt, "item"}
+    assert {*page.rows(section)} == {*receipt, "item", "agent"}
     metrics = receipt["metrics"]
     assert isinstance(metrics, dict)
     assert len(metrics) > 2

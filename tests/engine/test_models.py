@@ -100,6 +100,22 @@ def test_a_broken_answer_is_repaired_in_an_attempt_of_its_own(tmp_path: Path) ->
     stage.play(story)
 
 
+def test_an_answer_that_was_cut_is_asked_for_again(tmp_path: Path) -> None:
+    async def story() -> None:
+        cut = protocol.Answer(text='{"text": "and so', finish_reason="length", usage=protocol.Usage(tokens_out=200))
+        async with engine(tmp_path, scripted.Scripted([cut, {"text": "good"}])) as opened:
+            run_id = await opened.start(stage.workflow(ask()))
+            done = await opened.wait(run_id)
+            assert (done["ending"], done["outputs"]) == ("ok", {"text": "good"})
+            receipts = cast("list[JsonObject]", (await opened.history.receipts(run_id))["receipts"])
+            assert [(receipt["attempt"], receipt["status"]) for receipt in receipts] == [
+                (1, "failed"),
+                (2, "succeeded"),
+            ]
+
+    stage.play(story)
+
+
 def test_repairs_end_and_the_run_fails(tmp_path: Path) -> None:
     async def story() -> None:
         provider = scripted.Scripted([{"text": 1}, {"text": 2}, {"text": "too late"}])

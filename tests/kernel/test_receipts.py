@@ -8,7 +8,7 @@ from typing import cast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openskelo.kernel import definition, events, outcome, receipts
+from openskelo.kernel import commands, definition, events, outcome, receipts
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical
 from tests.kernel.stage import START, Stage, failure, flow, work
@@ -147,3 +147,50 @@ FLAT = st.dictionaries(
 def test_the_digest_is_the_canonical_one(document: JsonObject) -> None:
     assert receipts.digest(document) == canonical.digest(document)
     assert receipts.digest({}) == "sha256:" + hashlib.sha256(b"{}").hexdigest()
+
+
+SESSION: JsonObject = {
+    "sessionId": "s1",
+    "agent": "fixer",
+    "provider": "custom",
+    "program": "scripted",
+    "version": "1.0",
+    "visit": 1,
+    "tree": "t1",
+}
+#: What the receipt of an attempt in that session says.
+WORK: JsonObject = {
+    "name": "fixer",
+    "provider": "custom",
+    "program": "scripted",
+    "version": "1.0",
+    "session": "s1",
+    "tree_before": "t1",
+}
+
+
+def open_session(stage: Stage, attempt: int) -> None:
+    session: JsonObject = {**SESSION, "attempt": attempt}
+    stage.step(commands.ReportProgress(at=stage.at, node="a", visit=1, attempt=attempt, session=session))
+
+
+def test_the_receipt_of_an_agent_names_its_session_and_its_evidence() -> None:
+    stage = Stage(flow(work("a", mode="agent", effect="idempotent", retry=definition.Retry(max_attempts=9))))
+    stage.create()
+    stage.at += 1
+    open_session(stage, 1)
+    stage.crash()
+    open_session(stage, 2)
+    stage.fail("a", failure("x"), evidence={"tree_after": "t2"})
+    stage.tick(60_000)
+    stage.fail("a", failure("before there was a session"))
+    stage.tick(60_000)
+    open_session(stage, 4)
+    evidence: JsonObject = {"tree_after": "t3", "prompt_hash": "sha256:p", "reported": {"tokens_in": 1}}
+    stage.succeed("a", evidence=evidence)
+    assert [(receipt["op"], receipt["status"], receipt.get("agent")) for receipt in listed(stage)] == [
+        ("agent", "interrupted", WORK),
+        ("agent", "failed", {**WORK, "tree_after": "t2"}),
+        ("agent", "failed", None),
+        ("agent", "succeeded", {**WORK, **evidence}),
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from openskelo.kernel.json import JsonObject
+from openskelo.kernel.json import Json, JsonObject
 from openskelo.record import receipts
 from openskelo.values import canonical
 from tests.record import records
@@ -67,3 +67,48 @@ def test_a_stored_value_has_the_digest_of_its_content() -> None:
     value: JsonObject = {"text": "one"}
     name = canonical.digest(value)
     assert receipts.stored_digest({"value": value}) == receipts.stored_digest({"blob": name, "bytes": 14}) == name
+
+
+AGENT: JsonObject = {
+    "name": "fixer",
+    "provider": "custom",
+    "program": "scripted",
+    "version": "1.0",
+    "session": "s1",
+    "tree_before": "t1",
+}
+REPORTED: JsonObject = {"tokens_in": 1, "tokens_out": 2, "cost_nanousd": 3}
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [AGENT, {**AGENT, "tree_after": "t2", "prompt_hash": "sha256:1", "reported": REPORTED}],
+    ids=["stopped", "ended"],
+)
+def test_a_receipt_may_describe_an_agent(agent: JsonObject) -> None:
+    receipt = receipts.collect(records.ended().lines)[0]
+    assert receipts.find_shape_fault({**receipt, "agent": agent}) is None
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        None,
+        "fixer",
+        {},
+        {**AGENT, "mood": "good"},
+        {**AGENT, "session": 1},
+        {**AGENT, "reported": 3},
+        {**AGENT, "reported": {"tokens_in": 1.5}},
+        {**AGENT, "reported": {"tokens": 1}},
+    ],
+)
+def test_what_does_not_describe_an_agent_is_no_receipt(agent: Json) -> None:
+    receipt = receipts.collect(records.ended().lines)[0]
+    fault = receipts.find_shape_fault({**receipt, "agent": agent})
+    assert fault == "what the receipt says of its agent is not what a receipt says"
+
+
+def test_the_session_of_an_agent_does_not_change_the_digest() -> None:
+    found = receipts.collect(records.ended().lines)
+    assert receipts.digest([{**receipt, "agent": AGENT} for receipt in found]) == receipts.digest(found)

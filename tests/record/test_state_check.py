@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from openskelo.kernel import definition, events
+from openskelo.kernel import commands, definition, events
+from openskelo.kernel.json import JsonObject
 from openskelo.record import state_check
 from openskelo.structs import replace
 from tests.kernel.stage import RUN, Stage, flow, work
@@ -63,3 +64,62 @@ def test_items_that_come_after_the_work_began_are_found() -> None:
     stage.fail("a", item=0)
     stage.ask("a", count=1)
     assert answer(stage, **ONE) == "a is given other items after its work began"
+
+
+def told_of_agent(session: JsonObject | None, agent: JsonObject | None) -> str | None:
+    """What is said of a success whose attempt has opened this session, and whose receipt says that of its agent."""
+    stage = Stage(flow(work("a", mode="agent", effect="idempotent")))
+    stage.create()
+    if session is not None:
+        stage.step(commands.ReportProgress(at=stage.at, node="a", visit=1, attempt=1, session=session))
+    stage.succeed("a")
+    told = state_check.StateCheck(RUN, stage.workflow)
+    for event in stage.log:
+        if isinstance(event, events.AttemptSucceeded):
+            receipt = {key: value for key, value in event.receipt.items() if key != "agent"}
+            return told.check(replace(event, receipt=receipt if agent is None else {**receipt, "agent": agent}))
+        assert told.check(event) is None
+    raise AssertionError
+
+
+SESSION: JsonObject = {
+    "sessionId": "s1",
+    "agent": "fixer",
+    "provider": "custom",
+    "program": "scripted",
+    "version": "1.0",
+    "visit": 1,
+    "attempt": 1,
+    "tree": "t1",
+}
+AGENT: JsonObject = {
+    "name": "fixer",
+    "provider": "custom",
+    "program": "scripted",
+    "version": "1.0",
+    "session": "s1",
+    "tree_before": "t1",
+}
+OLDER: JsonObject = {key: value for key, value in SESSION.items() if key != "attempt"}
+
+
+@pytest.mark.parametrize(
+    ("session", "agent"),
+    [(SESSION, AGENT), (SESSION, {**AGENT, "tree_after": "t2"}), (None, None), (OLDER, None)],
+    ids=["stopped", "ended", "no session", "older log"],
+)
+def test_a_receipt_that_names_the_session_on_record_is_possible(
+    session: JsonObject | None, agent: JsonObject | None
+) -> None:
+    assert told_of_agent(session, agent) is None
+
+
+@pytest.mark.parametrize(
+    ("session", "agent"),
+    [(SESSION, None), (SESSION, {**AGENT, "session": "s2"}), (SESSION, {}), (None, AGENT), (OLDER, AGENT)],
+    ids=["none", "another session", "empty", "no session", "older log"],
+)
+def test_a_receipt_that_names_another_agent_than_the_session_is_found(
+    session: JsonObject | None, agent: JsonObject | None
+) -> None:
+    assert told_of_agent(session, agent) == "the receipt of a does not say which agent did the work in which session"

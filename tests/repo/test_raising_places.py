@@ -41,7 +41,7 @@ def _texts(node: ast.AST) -> Iterator[str]:
         ("there is no run", ["errors.py require_run"]),
         ("no runs are kept in", ["stores/factory.py require_store"]),
         # An agent that no person can answer is told the same as one whose question was withdrawn.
-        ("APPROVAL_CLOSED", ["errors.py require_open", "executors/kinds/agent.py _ask"]),
+        ("APPROVAL_CLOSED", ["errors.py require_open", "executors/agent_turns/call_questions.py _ask"]),
     ],
 )
 def test_it_is_raised_in_one_place(text: str, places: list[str]) -> None:

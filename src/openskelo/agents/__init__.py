@@ -1,6 +1,6 @@
 """Coding agents: unmodified programs that speak the Agent Client Protocol, at work in a workspace of their own.
 
-    executors/kinds/agent ── SessionRequest ──> sessions    one program and conversation a node, kept a while
+    executors/agent_turns ── SessionRequest ──> sessions    one program and conversation a node, kept a while
                                                    │
                                                    ├ acp            the program; the protocol: prompt in, turn out
                                                    ├ permissions    every call is allowed, denied, or asked about

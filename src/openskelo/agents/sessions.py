@@ -91,6 +91,8 @@ class SessionRequest:
     has_answered: bool = False
     #: It may change nothing, and reach nothing but its model.
     is_planning: bool = False
+    #: What it is given beside the tools `complete` and `ask_human`.
+    tools: tuple[toolbox.Tool, ...] = ()
 
 
 class _Connection:
@@ -112,7 +114,8 @@ class _Connection:
         self.permissions = rulings.SessionPermissions(
             request.agent, request.place.folder, is_planning=request.is_planning
         )
-        self._tools = toolbox.Toolbox([request.result.as_tool(), rulings.ask_human_tool(self.permissions)])
+        tools = (request.result.as_tool(), rulings.ask_human_tool(self.permissions), *request.tools)
+        self._tools = toolbox.Toolbox(tools)
         self._egress = egress_proxy.EgressProxy(hosts) if hosts else None
         self._folder: Path | None = None
         self.address: session_server.Address
@@ -209,6 +212,8 @@ class Session:
         self.result = request.result
         self.is_planning = request.is_planning
         self.sandbox = chosen_sandbox
+        #: The repository's own settings that the program may obey: no setting of ours prevents it, and no sandbox.
+        self.obeyed_settings: tuple[str, ...] = ()
         self.id = ""
         self.is_continued = False  # the agent remembers an earlier turn, or what it did before it was cut
         self.knows_task = False  # the agent has had the full prompt in this conversation
@@ -248,7 +253,10 @@ async def open_session(project: Project, server: session_server.SessionServer, r
     try:
         agent_process = await _start_program(project, request, chosen_sandbox, connection)
         session = Session(agent_process, acp_client.AcpClient(agent_process), connection, request, chosen_sandbox)
-        opening = _open_conversation(session.client, profile, request, connection.address)
+        if chosen_sandbox.kind != "bubblewrap":  # the only one that hides files of the workspace
+            session.obeyed_settings = workspace_access.obeyed_settings(request.place, profile.masked)
+        tools_command = sandbox.tools_argv(chosen_sandbox, connection.address.url("tools"))
+        opening = _open_conversation(session.client, profile, request, connection.address, tools_command)
         session.id, session.is_continued = await time_limit.within(agent.start_ms, opening)
         session.knows_task = session.is_continued and request.has_answered
     except BaseException as error:
@@ -368,14 +376,18 @@ def _proxy_environment(url: str | None) -> dict[str, str]:
 
 
 async def _open_conversation(
-    client: acp_client.AcpClient, profile: profiles.Profile, request: SessionRequest, address: session_server.Address
+    client: acp_client.AcpClient,
+    profile: profiles.Profile,
+    request: SessionRequest,
+    address: session_server.Address,
+    tools_command: Sequence[str],
 ) -> tuple[str, bool]:
     """Return the id of the conversation, and whether it continues an earlier one."""
     info = await client.initialize()
     has_key = request.agent.login == "gateway"
     if has_key and profile.auth is not None and profile.auth in info.auth_methods:
         await client.authenticate(profile.auth)
-    servers = [toolbox.as_acp_server(address)] if info.has_http_tools else []
+    servers = [toolbox.as_acp_server(address, tools_command, has_http=info.has_http_tools)]
     folder = str(request.place.folder)
     session_id, is_continued = request.resume, False
     if session_id is not None:

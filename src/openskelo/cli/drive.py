@@ -349,13 +349,13 @@ async def _ask_approval(
     paint = output.Painter(sys.stderr).paint
     output.note()
     output.note(f"{paint('?', 'yellow', 'bold')} {paint(output.one_line(str(approval.get('node'))), 'bold')} asks:")
-    output.note(f"  {render.indented(str(approval.get('prompt', '')), 2)}")
+    output.note(f"  {render.indented(str(approval.get('prompt', '')), 2, stream=sys.stderr)}")
     for line in render.approval_lines(approval, write_command, output.Painter(sys.stderr)):
         output.note(f"  {line}")
     form = json_fields.object_at(approval, "form")
     choices = _choices(approval)
     if json_fields.object_at(form, "properties"):
-        choices["edit"] = "say yes with other values"
+        choices["modify"] = "say yes with other values"
     match await inputs.choose(lines, "Your answer", choices | _LATER):
         case "approve":
             return await _ask_values(lines, form, render.proposed_values(approval))
@@ -363,7 +363,7 @@ async def _ask_approval(
             return _Answer(status="approved")
         case ("turn" | "run") as length:
             return _Answer(status="approved", remember=length)
-        case "edit":
+        case "modify":
             values = await inputs.ask_form(lines, form, render.proposed_values(approval))
             return _Answer(status="modified", modified_args=values)
         case "happened":

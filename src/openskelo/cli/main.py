@@ -44,7 +44,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     ),
     "Answer": (
         Command("approvals", "list what is waiting for a person", "approvals"),
-        Command("approve", "approve, if needed with changed values", "approve"),
+        Command("approve", "approve, if needed with modified values", "approve"),
         Command("deny", "deny, with a reason", "deny"),
     ),
     "Inspect": (

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import TypeAlias
+from typing import TextIO, TypeAlias
 
 from openskelo.cli import json_fields, output
 from openskelo.kernel import commands
@@ -99,10 +101,9 @@ def _advise(document: JsonObject, write_command: WriteCommand) -> None:
 def question(approval: JsonObject, write_command: WriteCommand, *, run: str = "") -> None:
     """Print one open approval with the commands that answer it; `run` names its run if the caller lists several."""
     painter = output.Painter(sys.stdout)
-    whose = painter.paint(f" ({output.one_line(run)})", "dim") if run else ""
-    node = painter.paint(output.one_line(str(approval.get("node"))), "bold")
-    prompt = indented(str(approval.get("prompt", "")))
-    output.say(f"  {node}{whose}: {prompt}")
+    node, whose = output.one_line(str(approval.get("node"))), f" ({output.one_line(run)})" if run else ""
+    prompt = indented(str(approval.get("prompt", "")), first=4 + output.width(node + whose))
+    output.say(f"  {painter.paint(node, 'bold')}{painter.paint(whose, 'dim') if whose else ''}: {prompt}")
     if "\n\n" in prompt:  # keeps the paragraphs of a prompt apart from what follows
         output.say()
     for line in approval_lines(approval, write_command, painter):
@@ -156,10 +157,27 @@ def local_time(text: str) -> str:
     return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
-def indented(text: str, by: int = 4) -> str:
-    """Return a text whose lines after the first are indented."""
-    lines = output.clean(text).strip().splitlines()
-    return "\n".join(" " * by + line if number and line else line for number, line in enumerate(lines))
+def indented(text: str, by: int = 4, *, first: int = 2, stream: TextIO | None = None) -> str:
+    """Return a text, which begins in column `first`, with its other lines indented.
+
+    Lines that are too long for the terminal behind `stream` (by default stdout) are broken between words.
+    """
+    columns = shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else None
+    lines: list[str] = []
+    for line in output.clean(text).strip().splitlines():
+        start = by if lines else first
+        if columns is None or start + output.width(line) <= columns:
+            lines.append(" " * start + line if line else "")
+            continue
+        lines += textwrap.wrap(
+            line,
+            columns,
+            initial_indent=" " * start,
+            subsequent_indent=" " * by,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return "\n".join(lines)[first:]
 
 
 def _ending(document: JsonObject, painter: output.Painter) -> str:
@@ -171,7 +189,8 @@ def _error(document: JsonObject) -> None:
     if error:
         item = f"[{error['item']}]" if isinstance(error.get("item"), int) else ""
         at = f" in {output.one_line(str(error['node']))}{item}" if error.get("node") else ""
-        output.say(f"  {error.get('code')}{at}: {indented(str(error.get('message', '')))}")
+        head = f"  {error.get('code')}{at}: "
+        output.say(f"{head}{indented(str(error.get('message', '')), first=output.width(head))}")
 
 
 def _outputs(document: JsonObject, painter: output.Painter, write_command: WriteCommand) -> None:
@@ -182,7 +201,7 @@ def _outputs(document: JsonObject, painter: output.Painter, write_command: Write
     size = max(map(len, outputs))
     for name, value in outputs.items():
         text, rest = _first_part(value if isinstance(value, str) else output.compact(value))
-        output.say(f"  {painter.paint(output.pad(name, size), 'bold')}  {indented(text, size + 4)}")
+        output.say(f"  {painter.paint(output.pad(name, size), 'bold')}  {indented(text, size + 4, first=size + 4)}")
         if rest:
             command = write_command(f"skelo output {document['runId']} {output.one_line(name)}")
             whole = f"… {rest} more characters; all of it: {command}"

@@ -142,7 +142,9 @@ def _session(data: JsonObject) -> str:
     kind = json_fields.object_at(session, "sandbox").get("kind", "none")
     sandbox = "no sandbox" if kind == "none" else f"sandbox {kind}"
     agent, permissions = output.one_line(str(session.get("agent"))), session.get("permissions")
-    return f"{agent} {how} session {number}, {permissions}, {sandbox}"
+    obeyed = ", ".join(output.one_line(str(path)) for path in json_fields.list_at(session, "obeyedSettings"))
+    warning = f"; warning: it may obey settings of the repository: {obeyed}" if obeyed else ""
+    return f"{agent} {how} session {number}, {permissions}, {sandbox}{warning}"
 
 
 class CallLines:
@@ -266,6 +268,9 @@ def _run(kind: str, data: JsonObject) -> str:
     match kind:
         case "run.recovered":
             return "recovered: the process that drove this run has died"
+        case "run.time_skipped":
+            skipped = output.duration(int(json_fields.text_at(data, "skippedMs")) / 1000)
+            return f"the system's clock skipped {skipped}, which does not count as wall time"
         case "run.paused":
             return f"run paused by {output.one_line(str(data.get('by')))}"
         case "run.resumed":

@@ -43,8 +43,8 @@ def run(
     as in a notebook. An interrupt leaves the run resumable.
     """
     if isinstance(workflow, str | Path):
-        loaded_workflow = load.load(workflow)
         project = project or project_file.project_at(Path(workflow))
+        loaded_workflow = load.load(workflow, data_dir=project.data_dir)
     else:
         loaded_workflow = workflow
         project = project or project_file.project_at(Path.cwd())

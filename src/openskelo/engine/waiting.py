@@ -42,7 +42,10 @@ class RunWatcher:
             driven_run = self._driver.runs.get(run_id)
             if driven_run is not None:
                 return await self._document(driven_run.state)
-        return await self._document((await loading.load(self._store, run_id)).run)
+        run = (await loading.load(self._store, run_id)).run
+        if not await self._store.is_driver_alive(run_id):
+            return await run_document.show(self._store, run, run.updated_at)  # in this time nothing is counted
+        return await self._document(run)
 
     async def wait(self, run_id: str) -> JsonObject:
         """Return the run's document once it has ended, only a person can move it, or no process drives it.

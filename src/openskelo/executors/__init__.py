@@ -10,7 +10,7 @@ for the kind of work, and returns an outcome, which the driver reports to the ke
     api                     the Executor Protocol
     attempt/, inputs/       one attempt; the values of earlier nodes as inputs of this one
     kinds/                  one executor per kind of work
-    agent_turn              an agent's turn in a live graph
+    agent_turns/            an agent's attempt: its workspace, its session, its turns
     ai/, ops/               model calls; the ops of plans
     gate_evaluation         the gates of a node
     handlers/, processes/   project handlers, and worker processes for the sync Python ones

@@ -31,6 +31,7 @@ from openskelo.structs import frozen
 
 if TYPE_CHECKING:
     from openskelo.agents import sessions as agent_sessions
+    from openskelo.executors import artifacts
     from openskelo.executors import mcp_servers as mcp
     from openskelo.executors.handlers import project_handler
 
@@ -56,6 +57,8 @@ class Services:
     agents: Callable[[], agent_sessions.SessionPool]
     #: Passes a short text about the progress of the work.
     on_status: Callable[[running_attempt.AttemptRequest, str], None] = lambda _request, _text: None
+    #: The kept files of runs; None if the engine has no log.
+    artifacts: artifacts.ArtifactIndex | None = None
 
 
 @runtime_checkable

@@ -28,6 +28,8 @@ class RunLogs(Protocol):
 
     def read_events(self, run_id: str) -> AsyncIterator[Sequence[bytes]]: ...
 
+    async def read_blob(self, name: str) -> bytes: ...
+
 
 class ArtifactIndex:
     """Answers whether an artifact exists, and remembers the ones it has found."""
@@ -41,6 +43,17 @@ class ArtifactIndex:
         if reference not in self._existing and await find(self._logs, reference, first_run) is not None:
             self._existing.add(reference)
         return reference in self._existing
+
+    async def read(self, run_id: str, reference: str) -> bytes | None:
+        """Return the newest artifact of this run that a reference names, or `NODE:NAME`; None if there is none."""
+        key = reference.removeprefix(SCHEME).removeprefix(f"{run_id}/")
+        digest = await _find_in(self._logs, run_id, key)
+        return None if digest is None else await self._logs.read_blob(digest)
+
+    async def names(self, run_id: str) -> Sequence[str]:
+        """Return the artifacts of a run as `NODE:NAME`, each once, in the order in which they were first kept."""
+        found = [f"{node}:{artifact.get('name')}" async for node, artifact in _artifacts_of(self._logs, run_id)]
+        return tuple(dict.fromkeys(found))
 
 
 async def find(logs: RunLogs, reference: str, first_run: str | None = None) -> str | None:

@@ -93,3 +93,5 @@ class Outcome:
     holds: bool | None = None
     #: Where the outputs of a live graph's node are handed on.
     route: Route = "on"
+    #: What the receipt says of an agent's attempt beside its session: texts and integers.
+    evidence: JsonObject | None = None

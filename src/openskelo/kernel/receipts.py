@@ -1,8 +1,9 @@
 """Receipts: the hashable record of each attempt, chained to the one before.
 
 A receipt is a document of strings and integers. It has the eight fields of the Workflow DSL (`plan_id, step_id, op, ts,
-inputs_hash, output_ref, output_hash, metrics`), then ours: `visit, item, attempt, status, workflow_hash`, and `prev`,
-the hash of the receipt before. So the last receipt of a run stands for all of them: the run's final event names it.
+inputs_hash, output_ref, output_hash, metrics`), then ours: `visit, item, attempt, status, workflow_hash`, `agent` for
+the attempt of an agent that has opened a session, and `prev`, the hash of the receipt before. So the last receipt of a
+run stands for all of them: the run's final event names it.
 A property test holds its canonical bytes to those of `values.canonical`.
 """
 
@@ -61,6 +62,7 @@ class Evidence:
     inputs_hash: str = NOTHING
     output_hash: str = NOTHING
     metrics: Metrics = field(default_factory=Metrics)
+    evidence: JsonObject | None = None
 
 
 class Meter(Protocol):
@@ -124,7 +126,24 @@ def build(run: Run, attempt: AttemptLike, status: Status, evidence: Evidence | O
     }
     if attempt.item is not None:
         receipt["item"] = attempt.item
+    agent = describe_agent(run.nodes[attempt.node].session, attempt)
+    if agent is not None:
+        receipt["agent"] = {**agent, **(evidence.evidence or {})}
     return receipt
+
+
+def describe_agent(session: JsonObject | None, attempt: AttemptLike) -> JsonObject | None:
+    """Return what the record has of the agent of an attempt; None if the attempt has opened no session."""
+    if session is None or (session.get("visit"), session.get("attempt")) != (attempt.visit, attempt.attempt):
+        return None
+    return {
+        "name": session["agent"],
+        "provider": session["provider"],
+        "program": session["program"],
+        "version": session["version"],
+        "session": session["sessionId"],
+        "tree_before": session["tree"],
+    }
 
 
 def build_stopped(run: Run, attempt: Attempt, at: int, status: Status, used: Metrics) -> dict[str, Json]:

@@ -30,10 +30,14 @@ _COUNTS = ("ts", "visit", "attempt")
 _MODES: tuple[str, ...] = get_args(definition.Mode)
 _METRICS: set[str] = {"tokens_in", "tokens_out", "wall_ms"}
 _KEYS: set[str] = {*_TEXTS, *_HASHES, *_COUNTS, "metrics"}
+#: What a receipt says of an agent. An attempt that was stopped has only the first ones.
+_AGENT_TEXTS: set[str] = {"name", "provider", "program", "version", "session", "tree_before"}
+_AGENT_KEYS: set[str] = {*_AGENT_TEXTS, "tree_after", "prompt_hash", "reported"}
+_REPORTED: set[str] = {"tokens_in", "tokens_out", "cost_nanousd"}
 
 #: The fields that differ between two runs of the same work: the time, the duration, the attempt (a driver that died
-#: adds one), and the hash of the receipt before.
-VOLATILE = frozenset({"ts", "attempt", "prev"})
+#: adds one), an agent's session, and the hash of the receipt before.
+VOLATILE = frozenset({"ts", "attempt", "agent", "prev"})
 VOLATILE_METRICS = frozenset({"wall_ms"})
 
 
@@ -156,7 +160,7 @@ def stored_digest(stored: JsonObject) -> str:
 
 def find_shape_fault(receipt: JsonObject) -> str | None:
     """Return why the document is not a receipt; None if it is one, which the kernel can write canonically."""
-    if set(receipt) - {"item"} != _KEYS:
+    if set(receipt) - {"item", "agent"} != _KEYS:
         return "the receipt does not have the fields of a receipt"
     metrics = receipt["metrics"]
     if not isinstance(metrics, Mapping) or set(metrics) != _METRICS:
@@ -169,4 +173,17 @@ def find_shape_fault(receipt: JsonObject) -> str | None:
         return "a text of the receipt is not a text"
     if not all(line_check.is_digest(receipt[key]) for key in _HASHES):
         return "a hash of the receipt is not a sha256 digest"
+    if "agent" in receipt and not _is_agent(receipt["agent"]):
+        return "what the receipt says of its agent is not what a receipt says"
     return None
+
+
+def _is_agent(agent: Json) -> bool:
+    """True if the document describes an agent's attempt, in texts and integers."""
+    if not isinstance(agent, Mapping) or not _AGENT_TEXTS <= set(agent) <= _AGENT_KEYS:
+        return False
+    reported = agent.get("reported", {})
+    if not isinstance(reported, Mapping) or not set(reported) <= _REPORTED:
+        return False
+    texts = [value for key, value in agent.items() if key != "reported"]
+    return all(isinstance(text, str) for text in texts) and all(type(count) is int for count in reported.values())

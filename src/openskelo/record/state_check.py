@@ -6,6 +6,7 @@ Functions return why an event is impossible, or None.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import assert_never, cast, get_args
 
 from openskelo.errors import Refused
@@ -15,6 +16,7 @@ from openskelo.kernel.flows import graph
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import GraphState, NodeState, Run
 from openskelo.record import line_check
+from openskelo.record import receipts as record_receipts
 
 #: The events that only a live graph has.
 _GRAPH_EVENTS = frozenset(get_args(events.GraphEvent))
@@ -87,6 +89,8 @@ def _check_node_event(state: Run, node: NodeState, event: events.Event) -> str |
     receipt = getattr(event, "receipt", None)
     if receipt is not None and (reason := _check_receipt(state.workflow.nodes[node.key], receipt)) is not None:
         return reason
+    if isinstance(event, record_receipts.Receipted) and not _is_agents_receipt(node, event):
+        return f"the receipt of {node.key} does not say which agent did the work in which session"
     return _check_progress(state, node, event)
 
 
@@ -127,6 +131,15 @@ def _check_receipt(spec: definition.Node, receipt: JsonObject) -> str | None:
     if receipt.get("status") == "succeeded" and receipt.get("output_ref") != receipts.output_ref(spec.key, spec.step):
         return f"the receipt of {spec.key} says that its outputs are kept under another name"
     return None
+
+
+def _is_agents_receipt(node: NodeState, event: record_receipts.Receipted) -> bool:
+    """True if the receipt says of the agent what the session on record says."""
+    expected = receipts.describe_agent(node.session, event)
+    agent = event.receipt.get("agent")
+    if expected is None or not isinstance(agent, Mapping):
+        return expected is agent
+    return {key: agent.get(key) for key in expected} == expected
 
 
 def _check_progress(state: Run, node: NodeState, event: events.Event) -> str | None:

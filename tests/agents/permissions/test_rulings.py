@@ -558,10 +558,10 @@ def test_a_form_that_names_an_address_is_declined_and_nothing_is_fetched(tmp_pat
 
 
 def test_waiting_for_a_person_is_no_idle_agent_and_no_used_time(tmp_path: Path) -> None:
-    root = _plain(tmp_path, idle_ms=400, wall_ms=2000)
+    root = _plain(tmp_path, idle_ms=4_000, wall_ms=6_000)  # far above what a busy machine takes to start the agent
 
     async def late(engine: openskelo.Engine, approval: JsonObject) -> None:
-        await asyncio.sleep(2.5)
+        await asyncio.sleep(7)
         await engine.answer(str(approval["id"]), status="approved", by="ada")
 
     assert _said(_play(root, ("@ask make test",), late)) == "[once]"

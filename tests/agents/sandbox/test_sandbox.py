@@ -19,6 +19,7 @@ from openskelo import errors
 from openskelo.agents.sandbox import inside_sandbox, landlock, program_paths, sandbox
 from openskelo.kernel.json import Json
 from openskelo.testing import scripted_model_server
+from tests import forked_skelo
 from tests.agents import escape_attempts, escape_scene, repository
 
 _INSIDE = (sys.executable, "-I", "-S", inside_sandbox.__file__)
@@ -321,8 +322,7 @@ def test_a_run_is_refused_before_anything_starts_where_its_sandbox_is_missing(tm
     for name in ("git", "sh"):
         (programs / name).symlink_to(cast("str", shutil.which(name)))
     (root / "flow.yaml").write_text(json.dumps(repository.block("@say x")))
-    command = [sys.executable, "-m", "openskelo.cli.main", "run", "flow.yaml", "--json"]
-    done = subprocess.run(command, cwd=root, env={"PATH": str(programs)}, capture_output=True, text=True, check=False)
+    done = forked_skelo.run(["run", "flow.yaml", "--json"], folder=root, env={"PATH": str(programs)})
     assert done.returncode == 2
     assert "SANDBOX_UNAVAILABLE" in done.stdout + done.stderr
     assert "install bubblewrap" in done.stdout + done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from pathlib import Path
 from typing import Any, cast
@@ -389,6 +390,15 @@ def test_force_removes_a_workspace_whose_folder_is_gone_and_whose_tear_down_fail
     assert _skelo(root, "workspaces", "remove", "last", "--force").code == 0
     assert repository.git(root, "branch", "--list", "skelo/*") == ""
     assert not place.place.exists()
+
+
+def test_a_workspace_whose_folder_is_gone_is_listed_so(tmp_path: Path) -> None:
+    root = repository.make(tmp_path)
+    _run(root, "@write new.txt one\\n", "@say Done.")
+    shutil.rmtree(_place(root).tree)
+    assert "/work, changes not applied, its folder is gone\n" in _skelo(root, "workspaces").out
+    (row,) = _skelo(root, "workspaces", "--json").document["workspaces"]
+    assert (row["gone"], row["changed"]) == (True, True)
 
 
 @pytest.mark.parametrize("end", ["exit 3", "kill -9 $PPID"])

@@ -820,6 +820,29 @@ export type webhooks = Record<string, never>;
 export interface components {
   schemas: {
     /**
+     * AgentWork
+     * @description An agent's attempt. One that was stopped has no `tree_after`, `prompt_hash` and `reported`.
+     */
+    AgentWork: {
+      /** Name */
+      name: string;
+      /** Program */
+      program: string;
+      /** Prompt Hash */
+      prompt_hash?: string | null;
+      /** Provider */
+      provider: string;
+      reported?: components["schemas"]["Reported"] | null;
+      /** Session */
+      session: string;
+      /** Tree After */
+      tree_after?: string | null;
+      /** Tree Before */
+      tree_before: string;
+      /** Version */
+      version: string;
+    };
+    /**
      * Answered
      * @description An approval and its answer, as their events have them; `withdrawn`: it was closed without an answer.
      */
@@ -2511,6 +2534,7 @@ export interface components {
      * @description One attempt, chained by `prev` to the one before; `ts` is in milliseconds.
      */
     Receipt: {
+      agent?: components["schemas"]["AgentWork"] | null;
       /** Attempt */
       attempt: number;
       /** Inputs Hash */
@@ -2556,6 +2580,18 @@ export interface components {
        * Format: uuid
        */
       runId: string;
+    };
+    /**
+     * Reported
+     * @description The usage of an attempt as its agent reports it. Not what budgets count.
+     */
+    Reported: {
+      /** Cost Nanousd */
+      cost_nanousd?: number | null;
+      /** Tokens In */
+      tokens_in: number;
+      /** Tokens Out */
+      tokens_out: number;
     };
     /**
      * Resolution

@@ -197,6 +197,11 @@ test("permissions and sandbox are told in words, with every detail that the reco
     "Sandbox",
     'landlock; it sees other processes; network: ["a.example"]',
   ]);
+  expect(sessionRows({ ...session, obeyedSettings: [] }).at(-1)).toEqual(["Sandbox", "none"]);
+  expect(sessionRows({ ...session, obeyedSettings: [".codex", "part/.mcp.json"] }).at(-1)).toEqual([
+    "Warning",
+    "the program may obey settings of the repository: .codex, part/.mcp.json",
+  ]);
 });
 
 test("the argument that says most is shown on one line", () => {

@@ -310,6 +310,10 @@ export function sessionRows(session: JsonObject): [string, string][] {
     ["Permissions", permissionWords(session)],
     ["Sandbox", sandboxWords(session)],
   ];
+  const obeyed = Array.isArray(session["obeyedSettings"]) ? session["obeyedSettings"] : [];
+  if (obeyed.length > 0) {
+    rows.push(["Warning", `the program may obey settings of the repository: ${obeyed.map(textOf).join(", ")}`]);
+  }
   return rows;
 }
 

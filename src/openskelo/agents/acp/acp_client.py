@@ -35,6 +35,8 @@ PROTOCOL_VERSION = 1
 #: How much of the protocol is kept of one turn; the middle of a longer transcript is left out.
 MAX_TRANSCRIPT_BYTES = 8 * 1024 * 1024
 _MAX_TEXT = 4000
+#: How long the name, the version and the id of a session may be that an agent tells.
+_MAX_NAME = 1000
 #: How long an agent gets to end its turn when it is asked to.
 CANCEL_SECONDS = 2.0
 #: How Claude Code begins the result of a command that failed.
@@ -540,6 +542,8 @@ class _Pipe:
     def take_transcript(self) -> str:
         lines, left_out = self._kept, self._left_out
         self._kept, self._kept_bytes, self._left_out = [], 0, 0
+        if not lines:
+            return ""
         text = b"\n".join(lines).decode("utf-8", "replace")
         return f'{text}\n{{"leftOut": {left_out}}}\n' if left_out else f"{text}\n"
 
@@ -584,8 +588,8 @@ def _info(answer: Mapping[str, Any]) -> AgentInfo:
     capabilities = _object(answer.get("agentCapabilities"))
     about = _object(answer.get("agentInfo"))
     return AgentInfo(
-        name=str(about.get("name", "")),
-        version=str(about.get("version", "")),
+        name=str(about.get("name", ""))[:_MAX_NAME],
+        version=str(about.get("version", ""))[:_MAX_NAME],
         can_load=capabilities.get("loadSession") is True,
         can_resume="resume" in _object(capabilities.get("sessionCapabilities")),
         has_http_tools=_object(capabilities.get("mcpCapabilities")).get("http") is True,
@@ -636,9 +640,9 @@ def _meta(meta: JsonObject) -> JsonObject:
 
 def _session_id(answer: Mapping[str, Any]) -> str:
     session_id = answer.get("sessionId")
-    if not isinstance(session_id, str) or not session_id:
+    if not isinstance(session_id, str) or not 0 < len(session_id) <= _MAX_NAME:
         raise errors.AttemptFailed(
-            "the agent opened a session without an id",
+            "the agent opened a session without an id, or with one that is too long",
             code="AGENT_PROTOCOL",
             hint="`skelo agents install` installs versions that work",
             retryable=False,

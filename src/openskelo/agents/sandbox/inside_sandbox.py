@@ -1,8 +1,9 @@
-"""Relays sockets, applies Landlock or calls the hook, inside the sandbox: `python -I -S inside_sandbox.py …`.
+"""Relays sockets, applies Landlock, calls the hook or the tools, inside the sandbox: `python inside_sandbox.py …`.
 
     relay PORT=SOCKET… -- PROGRAM ARG…    carry connections to 127.0.0.1:PORT to a unix socket, and run the program
     landlock RULES -- PROGRAM ARG…        confine this process with Landlock, then become the program
     hook URL                              post standard input to URL, and print the answer
+    tools URL                             post each line of standard input to URL, and print the answers
 
 A sandbox without a network has an empty loopback interface. `relay` is how the agent reaches us from there: the unix
 sockets are mounted into the sandbox. The agent has the standard input and output of this program, gets its signals,
@@ -11,11 +12,13 @@ and gives it its exit code.
 `hook` is for agents that ask by running a command. Its token is in SKELO_HOOK_TOKEN. It ends with 2, which agents take
 as "do not do it", whenever there is no answer.
 
+`tools` is an MCP server for agents that reach ours only by pipes. Its token is in SKELO_TOOLS_TOKEN.
+
 This file starts with every agent, so it imports only what it uses, from the standard library; nothing of OpenSkelo is
 visible in the sandbox.
 """
 
-# ruff: noqa: PLC0415 -- each of the three programs imports its own, to start fast
+# ruff: noqa: PLC0415 -- each of the four programs imports its own, to start fast
 from __future__ import annotations
 
 import os
@@ -24,12 +27,15 @@ import sys
 _TYPE_CHECKING = False
 if _TYPE_CHECKING:
     import socket
+    import threading
     from collections.abc import Mapping, Sequence
     from typing import Any
 
 _NOT_FOUND = 127
 _REFUSED = 2
 _PIECE = 65_536
+#: The variable with the token for our tools.
+TOOLS_TOKEN = "SKELO_TOOLS_TOKEN"  # noqa: S105 -- a name
 
 
 def main() -> None:
@@ -37,6 +43,9 @@ def main() -> None:
     name, *words = sys.argv[1:]
     if name == "hook":
         sys.exit(run_hook(words[0]))
+    if name == "tools":
+        run_tools(words[0])
+        return
     end = words.index("--")
     options, argv = words[:end], words[end + 1 :]
     if name == "relay":
@@ -173,6 +182,53 @@ def run_hook(url: str) -> int:
     sys.stdout.buffer.write(text)
     sys.stdout.buffer.flush()
     return 0
+
+
+# -- tools ------------------------------------------------------------------------------------------------------------
+
+
+def run_tools(url: str) -> None:
+    """Carry the messages of an MCP client to `url` and back, until it closes the pipe. A question may take days."""
+    import threading
+
+    printing = threading.Lock()
+    for line in sys.stdin.buffer:
+        if line.strip():
+            threading.Thread(target=_carry_message, args=(url, line, printing), daemon=True).start()
+
+
+def _carry_message(url: str, line: bytes, printing: threading.Lock) -> None:
+    import http.client
+    import json
+    from urllib.parse import urlsplit
+
+    place = urlsplit(url)
+    headers = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "Authorization": f"Bearer {os.environ.get(TOOLS_TOKEN, '')}",
+    }
+    try:
+        connection = http.client.HTTPConnection(place.hostname or "", place.port)
+        connection.request("POST", place.path, line, headers)
+        answer = connection.getresponse()
+        body = answer.read().strip()
+        failure = "" if answer.status < http.client.BAD_REQUEST else f"HTTP {answer.status}"
+    except (OSError, http.client.HTTPException) as error:
+        body, failure = b"", str(error)
+    if failure:
+        try:
+            number = json.loads(line).get("id")
+        except (ValueError, AttributeError):
+            return  # it is no message, so nothing waits for an answer
+        if number is None:
+            return
+        refusal = {"code": -32603, "message": f"OpenSkelo did not answer: {failure}"}
+        body = json.dumps({"jsonrpc": "2.0", "id": number, "error": refusal}).encode()
+    if body:  # a notification has no answer
+        with printing:
+            sys.stdout.buffer.write(body + b"\n")
+            sys.stdout.buffer.flush()
 
 
 # -- Landlock ---------------------------------------------------------------------------------------------------------

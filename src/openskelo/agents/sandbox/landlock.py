@@ -65,6 +65,7 @@ def confine(access: Access, argv: Sequence[str], environment: Mapping[str, str])
         *program_paths.needed_by(Path(argv[0]), search, access.private),
         *program_paths.needed_by(Path(sys.executable), search, access.private),
         *program_paths.named_in(argv[1:], access.private),
+        Path(inside_sandbox.__file__),  # the agent starts it for the hook, or for our tools
     ]
     read = [
         *program_paths.SYSTEM,

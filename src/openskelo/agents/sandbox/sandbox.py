@@ -153,8 +153,17 @@ def relay_port(sandbox: Sandbox) -> int | None:
 
 def hook_argv(sandbox: Sandbox, url: str) -> tuple[str, ...]:
     """Return the command by which an agent asks at a hook: it posts its input to `url`, and prints the answer."""
+    return (*_inside_argv(sandbox), "hook", url)
+
+
+def tools_argv(sandbox: Sandbox, url: str) -> tuple[str, ...]:
+    """Return the command of an MCP server with pipes: it posts each message to `url`, and prints the answers."""
+    return (*_inside_argv(sandbox), "tools", url)
+
+
+def _inside_argv(sandbox: Sandbox) -> tuple[str, ...]:
     program = str(bubblewrap.INSIDE) if sandbox.kind == "bubblewrap" else inside_sandbox.__file__
-    return (sys.executable, "-I", "-S", program, "hook", url)
+    return (sys.executable, "-I", "-S", program)
 
 
 def confine(sandbox: Sandbox, access: Access, argv: Sequence[str], environment: Mapping[str, str]) -> Confined:
@@ -165,7 +174,7 @@ def confine(sandbox: Sandbox, access: Access, argv: Sequence[str], environment: 
         raise errors.AttemptFailed(
             f"{argv[0]} cannot be started: No such file or directory",
             code="AGENT_NOT_STARTED",
-            hint="`skelo agents` lists what is installed",
+            hint="correct `command` in skelo.yaml",
             retryable=False,
         )
     whole = (str(program), *argv[1:])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import orjson
 
 from openskelo import errors
+from openskelo.agents.sandbox import inside_sandbox
 from openskelo.agents.server import session_server
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.structs import frozen
@@ -74,8 +75,14 @@ class Toolbox:
             await self._over.wait()
 
 
-def as_acp_server(address: session_server.Address) -> JsonObject:
-    """Return the entry of the tools for the `mcpServers` of an ACP session."""
+def as_acp_server(address: session_server.Address, command: Sequence[str], *, has_http: bool) -> JsonObject:
+    """Return the entry of the tools for the `mcpServers` of an ACP session.
+
+    An agent without MCP over HTTP starts `command`, which carries the messages of its pipes to the same address.
+    """
+    if not has_http:
+        token = {"name": inside_sandbox.TOOLS_TOKEN, "value": address.token}
+        return {"name": SERVER_NAME, "command": command[0], "args": list(command[1:]), "env": [token]}
     return {
         "type": "http",
         "name": SERVER_NAME,

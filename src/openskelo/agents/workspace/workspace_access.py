@@ -43,6 +43,12 @@ async def find(project: Project, place: workspace.Workspace, home: Path, masked:
     return await _with_git_dir(access, Path(place.origin.repository))
 
 
+def obeyed_settings(place: workspace.Workspace, masked: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the repository's own settings that are there for an agent from which nothing hides them, as paths."""
+    found = (path for path in _settings_files(place, masked) if path.is_symlink() or path.exists())
+    return tuple(str(path.relative_to(place.tree)) for path in found)
+
+
 def git_dir_of(repository: Path) -> Path | None:
     """Return the git dir that holds the refs, objects and config of a repository, None if it has none."""
     entry = repository / ".git"
@@ -85,7 +91,7 @@ async def _read_config(git_dir: Path) -> str:
 
 
 def _objects(git_dir: Path | None) -> Iterator[Path]:
-    """Yield the folders of objects that a repository uses: its own, and those that it shares with others."""
+    """Yield the folders of objects that a repository uses: its own, and the ones that it shares with others."""
     if git_dir is None:
         return
     objects = git_dir / "objects"

@@ -180,7 +180,7 @@ async def _ask_to_run(args: argparse.Namespace) -> bool:
 
 
 async def _run_plan(args: argparse.Namespace, where: Project, path: Path) -> int:
-    workflow = load.load(path, root=where.root)
+    workflow = load.load(path, root=where.root, data_dir=where.data_dir)
     missing = _missing_inputs(workflow)
     if missing:
         raise errors.InvalidInput(

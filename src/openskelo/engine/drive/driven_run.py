@@ -101,7 +101,7 @@ class DrivenRun:
         self.last_used = 0.0  # when a caller last needed this run in memory, by the loop's clock
         self.failure: errors.OpenSkeloError | None = None
         self._performer = performer
-        self._clock = clock.RunClock()
+        self._clock = clock.RunClock(run.updated_at)
         # Of attempts whose stop is not in the log yet.
         self._partial_results: dict[AttemptId, attempt_performer.PartialResult] = {}
         self._current: list[QueuedCommand] = []  # the commands of the turn that is being taken
@@ -142,6 +142,7 @@ class DrivenRun:
         while self.mailbox:
             queued_command = self.mailbox.popleft()
             wall = queued_command.command.at
+            facts += self._skip_time(queued_command.command)
             command = self._in_own_time(queued_command.command)
             try:
                 facts += step(self.state, command, self)
@@ -157,8 +158,8 @@ class DrivenRun:
                 queued_command.acknowledge()
             return None
         blobs: dict[str, bytes] = {}
-        if self._partial_results:
-            facts = self._with_partial_results(facts, blobs)
+        if any(isinstance(fact, _CUTS) for fact in facts):
+            facts = await self._with_partial_results(facts, blobs)
         return Turn(
             run=self, append=self._append(facts, accepted_commands, blobs), facts=facts, commands=accepted_commands
         )
@@ -166,6 +167,16 @@ class DrivenRun:
     def now(self, wall: int) -> int:
         """Return the run's time when the system's clock shows `wall`: never earlier than its last event."""
         return self._clock.at(wall, self.state.updated_at)
+
+    def _skip_time(self, command: commands.Command) -> list[events.Event]:
+        """Leave out of the wall time what the system's clock has skipped; recovery does so itself."""
+        skipped_ms = self._clock.skip(command.at)
+        if not skipped_ms or self.state.active_since is None or isinstance(command, commands.Recover):
+            return []
+        facts = decide.decide(self.state, commands.SkipTime(at=self.now(command.at), skipped_ms=skipped_ms), self)
+        for fact in facts:
+            apply(self.state, fact)
+        return list(facts)
 
     def _in_own_time(self, command: commands.Command) -> commands.Command:
         """Return the command, which was made by the system's clock, with the time of the run."""
@@ -217,9 +228,12 @@ class DrivenRun:
     def used(self, flight: Attempt) -> outcome.Metrics:
         """Return what an attempt that is being stopped has used (the kernel's `receipts.Meter`)."""
         key = (flight.node, flight.visit, flight.slot)
-        self.keep_partial_result(key)
-        partial = self._partial_results.get(key)
-        return outcome.Metrics() if partial is None else partial.used
+        if key in self._partial_results:
+            return self._partial_results[key].used
+        attempt = self.attempts.get(key)
+        if attempt is None or attempt.progress is None:
+            return outcome.Metrics()
+        return attempt.progress.usage.total()
 
     def may_begin(self) -> bool:
         """True if there is room for the run's first attempt (the kernel's `receipts.Meter`)."""
@@ -245,20 +259,20 @@ class DrivenRun:
             return None
         return self._performer.said_so_far(attempt.progress)
 
-    def keep_partial_result(self, key: AttemptId) -> None:
+    async def store_partial_result(self, key: AttemptId) -> None:
         """Remember the files and costs of an attempt that is being stopped, until the log says that it was."""
         attempt = self.attempts.get(key)
         if key not in self._partial_results and attempt is not None and attempt.progress is not None:
-            self._partial_results[key] = self._performer.partial_result(attempt.progress)
+            self._partial_results[key] = await self._performer.store_partial_result(attempt.progress)
 
-    def _with_partial_results(self, facts: Sequence[events.Event], blobs: dict[str, bytes]) -> list[events.Event]:
+    async def _with_partial_results(self, facts: Sequence[events.Event], blobs: dict[str, bytes]) -> list[events.Event]:
         """Return the events with the artifacts of each stopped attempt before its stop; add their bytes to `blobs`."""
         result: list[events.Event] = []
         for fact in facts:
             if isinstance(fact, _CUTS):
-                partial = self._partial_results.pop(
-                    (fact.node, fact.visit, fact.item or 0), attempt_performer.PartialResult()
-                )
+                key = (fact.node, fact.visit, fact.item or 0)
+                await self.store_partial_result(key)
+                partial = self._partial_results.pop(key, attempt_performer.PartialResult())
                 for note in partial.notes:
                     artifact = reports.artifact_created(fact, note)
                     apply(self.state, artifact)

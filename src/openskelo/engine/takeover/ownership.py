@@ -204,7 +204,7 @@ class Ownership:
             await run.wait_for_change()
 
     async def _interrupt(self, run: driven_run.DrivenRun, task: attempt_task.AttemptTask, attempt: Attempt) -> None:
-        run.keep_partial_result(task.key)
+        await run.store_partial_result(task.key)
         task.cancel()
         await task.wait()
         run.attempts.pop(task.key, None)

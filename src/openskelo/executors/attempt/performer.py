@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from openskelo.executors.handlers import project_handler
     from openskelo.providers import router
 
+#: The failures that an answer caused, which a model or an agent may correct.
+_REPAIRABLE = frozenset({"OUTPUT_CONTRACT", "ANSWER_INVALID", "PROVIDER_TRUNCATED"})
 #: How many bytes the outputs of a node may take.
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 #: How many nodes stay prepared; above it the oldest is dropped, and prepared again when it is next needed.
@@ -69,7 +71,7 @@ class AttemptResult:
 
 @frozen
 class PartialResult:
-    """The partial result of a running attempt: artifacts, small blobs (by name) to commit with them, and usage."""
+    """The remains of an attempt that is not over: artifacts, small blobs (by name) to commit with them, and usage."""
 
     notes: tuple[outcome.ArtifactNote, ...] = ()
     blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
@@ -135,6 +137,7 @@ class Performer:
             mcp_servers=self._get_mcp_servers,
             agents=self._get_agents,
             on_status=on_status or (lambda _request, _text: None),
+            artifacts=self._artifacts,
         )
         self._prepared: dict[int, _PreparedNode] = {}
         self._contracts: dict[bytes, port_contract.PortContract] = {}
@@ -441,15 +444,11 @@ class Performer:
             return False
         return not await self._missing_artifacts(contract, outputs, run_id)
 
-    def partial_result(self, attempt: running_attempt.RunningAttempt) -> PartialResult:
-        """Return what a running attempt would leave if it stopped now, without its large artifacts."""
-        notes: list[outcome.ArtifactNote] = []
-        blobs: dict[str, bytes] = {}
-        for note, data in running_attempt.collect_artifacts(attempt, self._secret_values(attempt)):
-            if len(data) <= stored_values.SMALL_ARTIFACT_BYTES:
-                notes.append(note)
-                blobs[note.hash] = data
-        return PartialResult(notes=tuple(notes), blobs=blobs, used=attempt.usage.total())
+    async def store_partial_result(self, attempt: running_attempt.RunningAttempt) -> PartialResult:
+        """Return what a running attempt leaves if it is stopped now: the caller must commit it with the stop."""
+        if attempt.keep_partial is not None:
+            await attempt.keep_partial()
+        return replace(await self._store_artifacts(attempt), used=attempt.usage.total())
 
     def log_so_far(self, attempt: running_attempt.RunningAttempt) -> str:
         """Return what a running attempt has logged so far, without the project's secrets."""
@@ -564,6 +563,7 @@ def _result(
             feedback=feedback,
             holds=attempt.holds,
             route=attempt.route,
+            evidence=attempt.evidence,
         ),
         blobs=left.blobs,
     )
@@ -600,4 +600,4 @@ def _contract_rejection(code: str, problems: Sequence[str], *, retryable: bool) 
 
 def _is_repairable(attempt: running_attempt.RunningAttempt, failure: outcome.Failure) -> bool:
     """True if a model or an agent may correct its answer, given the feedback about it."""
-    return attempt.request.node.work.has_prompt and failure.code in ("OUTPUT_CONTRACT", "ANSWER_INVALID")
+    return attempt.request.node.work.has_prompt and failure.code in _REPAIRABLE

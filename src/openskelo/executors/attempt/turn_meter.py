@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 from openskelo import agent_settings, errors
 from openskelo.agents.acp import acp_client
@@ -114,6 +114,21 @@ class TurnMeter:
             self._add(protocol.Usage(tokens_in=turn.tokens_in, tokens_out=turn.tokens_out), nanousd)
             self._warn()
         self._keep_record()
+
+    def reported(self) -> JsonObject | None:
+        """Return what the agent has reported of all turns: `tokens_in`, `tokens_out`, `cost_nanousd`; None if nothing.
+
+        It has no cost if the agent has not told one.
+        """
+        if not self._reported:
+            return None
+        turns = cast("list[JsonObject]", self._reported)
+        costs = [cast("float", turn["costUsd"]) for turn in turns if turn["costUsd"] is not None]
+        total: dict[str, Json] = {
+            "tokens_in": sum(cast("int", turn["tokensIn"]) for turn in turns),
+            "tokens_out": sum(cast("int", turn["tokensOut"]) for turn in turns),
+        }
+        return {**total, "cost_nanousd": round(sum(costs) * definition.NANO_PER_USD)} if costs else total
 
     def check_caps(self) -> None:
         """Raise OverBudget if more than a cap is used, as far as that is known only after a turn."""

@@ -35,9 +35,9 @@ class GraphTurnExecutor(api.Executor):
 
     def prepare(self, node: definition.Node, services: api.Services, outputs: port_contract.PortContract) -> api.Work:
         if _has_agent(node, services):
-            from openskelo.executors import agent_turn  # noqa: PLC0415 -- few live graphs have agents
+            from openskelo.executors.agent_turns import graph_talk  # noqa: PLC0415 -- few live graphs have agents
 
-            turn = agent_turn.prepare(node, services, outputs.schema)
+            turn = graph_talk.prepare(node, services, outputs.schema)
         elif node.work.has_prompt:
             turn = _conversation(node, services, outputs.schema)
         else:

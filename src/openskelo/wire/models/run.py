@@ -118,6 +118,32 @@ class Metrics(BaseModel):
     wall_ms: int
 
 
+class Reported(BaseModel):
+    """The usage of an attempt as its agent reports it. Not what budgets count."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    tokens_in: int
+    tokens_out: int
+    cost_nanousd: int | None = None
+
+
+class AgentWork(BaseModel):
+    """An agent's attempt. One that was stopped has no `tree_after`, `prompt_hash` and `reported`."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    name: str
+    provider: str
+    program: str
+    version: str
+    session: str
+    tree_before: str
+    tree_after: str | None = None
+    prompt_hash: Digest | None = None
+    reported: Reported | None = None
+
+
 class Receipt(BaseModel):
     """One attempt, chained by `prev` to the one before; `ts` is in milliseconds."""
 
@@ -137,3 +163,4 @@ class Receipt(BaseModel):
     workflow_hash: Digest
     prev: Digest
     item: int | None = None
+    agent: AgentWork | None = None

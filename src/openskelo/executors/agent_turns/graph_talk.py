@@ -10,6 +10,7 @@ from openskelo import agent_settings
 from openskelo.agents import sessions
 from openskelo.agents.workspace import workspace
 from openskelo.executors import api
+from openskelo.executors.agent_turns import agent_task, talk
 from openskelo.executors.ai import prompt, turn_prompt
 from openskelo.executors.attempt import running_attempt
 from openskelo.executors.kinds import agent
@@ -36,10 +37,10 @@ _NO_WORDS = "(done, without a word)"
 def prepare(node: definition.Node, services: api.Services, schema: JsonObject) -> api.Work:
     """Return the work of an agent that goes on with its conversation, in the node's own workspace."""
     settings = agent.settings_of(node)
-    talk = _TurnTalk(node, settings, agent.result_schema(schema), services.project)
+    turn_talk = _TurnTalk(node, settings, talk.result_schema(schema), services.project)
 
     async def work(attempt: running_attempt.RunningAttempt) -> object:
-        task = agent.AgentTask(node=node, agent=settings, talk=talk, services=services, attempt=attempt)
+        task = agent_task.AgentTask(node=node, agent=settings, talk=turn_talk, services=services, attempt=attempt)
         return await task.perform()
 
     return work
@@ -63,7 +64,7 @@ class _TurnTalk:
 
     async def write(
         self, attempt: running_attempt.RunningAttempt, session: sessions.Session, place: workspace.Workspace
-    ) -> agent.Words:
+    ) -> talk.Words:
         role = turn_prompt.read_role(self._project, self._node)
         earlier = turn_prompt.earlier_turns(attempt)
         inbox = turn_prompt.inbox_text(attempt.inputs)
@@ -82,14 +83,14 @@ class _TurnTalk:
             role=turn_prompt.join(
                 "" if role is None else role.text,
                 self._template.write_role(attempt),
-                agent.repository_guides(place.folder),
+                talk.repository_guides(place.folder),
             ),
             mode=self._template.mode,
             task=turn_prompt.join(before, inbox),
             feedback=attempt.request.feedback,
             system=turn_prompt.SYSTEM,
         ).blocks
-        return agent.Words(
+        return talk.Words(
             blocks=blocks,
             news=self._news(attempt, inbox, blocks["override"]),
             metadata=None if role is None else role.metadata(),
@@ -105,7 +106,7 @@ class _TurnTalk:
         """Return what is new to an agent that remembers its conversation."""
         if override:
             return override
-        return turn_prompt.join(_CUT, inbox) if agent.is_cut(attempt) else inbox
+        return turn_prompt.join(_CUT, inbox) if talk.is_cut(attempt) else inbox
 
     def find_result(self, handed_in: JsonObject | None, said: str, *, is_last: bool) -> JsonObject | None:
         if handed_in is not None:
