@@ -10,6 +10,7 @@ import pytest
 import openskelo
 from openskelo.engine.attempts import attempt_report, attempt_task
 from openskelo.executors.attempt import running_attempt
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel.json import JsonObject
 from tests.engine import stage
 
@@ -27,7 +28,7 @@ def test_attempts_that_are_over_are_freed_without_the_garbage_collector(tmp_path
             raise openskelo.AttemptFailed("it does not work", retryable=False)
         return {}
 
-    async def story() -> JsonObject:
+    async def story() -> RunDocument:
         async with stage.engine(tmp_path, work=work) as engine:
             return await engine.wait(await engine.start(flow, {"items": list(range(ITEMS))}))
 
