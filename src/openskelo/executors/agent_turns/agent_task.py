@@ -22,6 +22,7 @@ from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.programs import time_limit
 from openskelo.structs import mutable
+from openskelo.values import canonical
 
 _MAX_SUMMARY = 2000
 #: How long the diff of a turn that fails or is stopped may take: while a run is cancelled, other runs wait for it.
@@ -92,6 +93,7 @@ class AgentTask:
         attempt.files[turn_record.DIFF_FILE] = await self._diff_file(place, turn_record.DIFF_FILE, self.before)
         self._note_evidence(meter)
         whole = await place.diff(place.mark_base(self.before), await place.snapshot())
+        attempt.diff_hash = canonical.digest_bytes(whole.patch.encode("utf-8", "surrogateescape"))
         return self._outputs(result, self.conversation.quote(_MAX_SUMMARY), whole)
 
     def _tools(self) -> tuple[toolbox.Tool, ...]:

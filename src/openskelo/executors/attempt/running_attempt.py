@@ -163,6 +163,8 @@ class RunningAttempt:
     started: float = field(default_factory=time.perf_counter)
     inputs_hash: str = EMPTY_HASH
     output_hash: str | None = None
+    #: The hash of all that an agent has changed in its workspace.
+    diff_hash: str | None = None
     #: The verdicts of the gates.
     verdicts: tuple[JsonObject, ...] = ()
     #: Makes the prompts among `files` durable while the work goes on; None if no run is driven (a test of a node).
