@@ -215,12 +215,15 @@ class AcpClient:
         else:
             return False
         params = {"sessionId": session_id, "cwd": folder, "mcpServers": list(tools), **_meta(meta)}
+        self._pipe.is_replaying = True
         try:
             await self._request(method, params)
         except errors.AttemptFailed as error:
             if error.code == "AGENT_REFUSED":
                 return False
             raise
+        finally:
+            self._pipe.is_replaying = False
         return True
 
     async def set_mode(self, session_id: str, mode: str) -> None:
@@ -498,6 +501,7 @@ class _Pipe:
         self._on_update = on_update
         self.has_answer = False
         self.is_overrun = False  # the agent wrote a line that is too long
+        self.is_replaying = False  # a session is being loaded: its updates are history, and on record already
         self._awaited: Any = None  # the id of the last request
         self._kept: list[bytes] = []
         self._kept_bytes = 0
@@ -527,8 +531,10 @@ class _Pipe:
             if message is None:
                 self._complain(line)
                 continue
-            self._keep(b"<", line.strip())
-            if message.get("method") == "session/update":
+            is_update = message.get("method") == "session/update"
+            if not (is_update and self.is_replaying):
+                self._keep(b"<", line.strip())
+            if is_update:
                 self._on_update(message.get("params"))
                 continue
             if "method" not in message and message.get("id") == self._awaited:

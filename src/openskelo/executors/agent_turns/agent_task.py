@@ -159,6 +159,10 @@ class AgentTask:
     def _note_session(self, session: sessions.Session, place: workspace.Workspace, tree: str) -> None:
         """Put the conversation into the record, so that a later attempt can continue it."""
         info = session.client.info
+        if self._earlier_session() is not None and not session.is_continued:
+            self.attempt.lines.append(
+                "the agent does not know its session any more: it gets the whole prompt, with the history"
+            )
         if session.obeyed_settings:
             self.attempt.lines.append(
                 f"warning: the program may obey settings of the repository, which can run commands and allow calls: "
