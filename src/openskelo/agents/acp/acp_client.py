@@ -35,6 +35,8 @@ PROTOCOL_VERSION = 1
 #: How much of the protocol is kept of one turn; the middle of a longer transcript is left out.
 MAX_TRANSCRIPT_BYTES = 8 * 1024 * 1024
 _MAX_TEXT = 4000
+#: How many characters are kept of what an agent says in a turn, of its thoughts, and of the result of a call.
+MAX_TURN_TEXT = 8 * 1024 * 1024
 #: How long the name, the version and the id of a session may be that an agent tells.
 _MAX_NAME = 1000
 #: How long an agent gets to end its turn when it is asked to.
@@ -85,6 +87,8 @@ class Turn:
 
     text: list[str] = field(default_factory=list[str])
     thoughts: list[str] = field(default_factory=list[str])
+    kept_characters: int = 0
+    left_out_characters: int = 0
     calls: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
     plan: Sequence[JsonObject] = ()
     stop_reason: str = ""
@@ -97,6 +101,15 @@ class Turn:
     failure: errors.AttemptFailed | None = None
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def keep(self, pieces: list[str], text: str) -> str:
+        """Add a piece to the text or the thoughts, and return as much of it as is kept: the beginning of both is."""
+        kept = text[: MAX_TURN_TEXT - self.kept_characters]
+        self.kept_characters += len(kept)
+        self.left_out_characters += len(text) - len(kept)
+        if kept:
+            pieces.append(kept)
+        return kept
 
     def stop(self, failure: errors.AttemptFailed) -> None:
         """End the turn with this failure, from a listener's callback."""
@@ -378,11 +391,11 @@ class AcpClient:
         self._turn.last_sign = asyncio.get_running_loop().time()
         match fields.get("sessionUpdate"):
             case "agent_message_chunk":
-                text = _content_text(fields.get("content"))
-                self._turn.text.append(text)
-                self._listener.on_text(text)
+                text = self._turn.keep(self._turn.text, _content_text(fields.get("content")))
+                if text:
+                    self._listener.on_text(text)
             case "agent_thought_chunk":
-                self._turn.thoughts.append(_content_text(fields.get("content")))
+                self._turn.keep(self._turn.thoughts, _content_text(fields.get("content")))
                 self._listener.on_activity("thinking")
             case "tool_call" | "tool_call_update":
                 self._listener.on_call(self._merge_call(fields))
@@ -420,7 +433,7 @@ class AcpClient:
         call.locations = locations or call.locations
         _merge_content(call, fields.get("content"))
         if isinstance(fields.get("rawOutput"), str):  # the content may be what the call was described with
-            call.output = cast("str", fields["rawOutput"])
+            call.output = cast("str", fields["rawOutput"])[:MAX_TURN_TEXT]
         exit_code = _exit_code(fields)
         if exit_code is not None:
             call.exit_code = exit_code
@@ -679,7 +692,7 @@ def _merge_content(call: ToolCall, content: Any) -> None:
             texts.append(_content_text(fields.get("content")))
         elif fields.get("type") == "diff":
             diffs.append({key: cast("Json", fields.get(key)) for key in ("path", "oldText", "newText")})
-    call.output = "\n".join(text for text in texts if text) or call.output
+    call.output = "\n".join(text for text in texts if text)[:MAX_TURN_TEXT] or call.output
     call.diffs = tuple(diffs) or call.diffs
 
 
