@@ -13,7 +13,7 @@ TOPIC ?= bees in the city
 TOUR ?= examples/quickstart/digest.yaml
 ARGS ?=
 JOBS ?= auto
-SEED ?= 19
+SEED ?=
 
 # The bundled type checker, without a look on the network for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
@@ -44,23 +44,20 @@ test: setup  ## set up, then check everything: format, lint, types, import contr
 	@sh scripts/compiler.sh || true  # the tests that need it say what is missing
 	@sh scripts/bubblewrap.sh || echo "The tests of agents fail without it." >&2
 	@sh scripts/chromium.sh || echo "All other checks run first; then this command fails." >&2
-	$(MAKE) -k -j2 static
-	$(MAKE) web-tests
-	$(MAKE) kernel-tests
+	$(MAKE) -k -j2 static web-tests kernel-tests
 	$(MAKE) tests $$(sh scripts/chromium.sh 2>/dev/null >&2 || echo SKELO_NO_BROWSER=1)
 	@sh scripts/chromium.sh || { echo "Everything else passed." >&2; exit 1; }
 
 check: setup  ## the fast part of `make test`: all static checks, and the tests that are not marked slow
-	$(MAKE) -k -j2 static
-	$(MAKE) web-tests
+	$(MAKE) -k -j2 static web-tests
 	$(MAKE) fast-tests
 
 test-agents: setup  ## install claude, codex, gemini, opencode and qwen for a while, and drive each with a scripted model
 	@sh scripts/bubblewrap.sh
 	@sh scripts/test-agents.sh $(BIN) $(ARGS)
 
-chaos: setup  ## kill the processes of a run with agents fifty times at random moments (SEED=n for other moments)
-	SKELO_KILLS=50 SKELO_SEED=$(SEED) $(BIN)/pytest tests/agents/test_kills.py $(ARGS)
+chaos: setup  ## kill a server and its agents fifty times at random moments (prints SEED=n; with it the same moments)
+	SKELO_KILLS=50 SKELO_SEED=$(SEED) $(BIN)/pytest -s tests/agents/test_kills.py $(ARGS)
 
 bench: setup  ## measure; ARGS="--json" and the like are passed on
 	@sh scripts/chromium.sh || true  # without it the figures of the dashboard fail, after everything else
@@ -131,7 +128,7 @@ tests:
 	SKELO_NO_BROWSER=$(SKELO_NO_BROWSER) $(BIN)/python scripts/run_tests.py --ignore=tests/kernel -n $(JOBS) --dist worksteal --durations=60 $(ARGS)
 
 fast-tests:
-	SKELO_NO_BROWSER=$(SKELO_NO_BROWSER) $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow" $(ARGS)
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow" $(ARGS)
 
 # -- the virtual environment: stamps for the locked packages, for the package itself, and for the embedded model -----
 

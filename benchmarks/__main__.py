@@ -11,6 +11,7 @@ from pathlib import Path
 import orjson
 
 from benchmarks import (
+    agents,
     chain,
     constrained,
     engine,
@@ -53,6 +54,7 @@ BENCHMARKS: Mapping[str, Callable[[measure.Plan], Iterator[report.Figure]]] = {
     "models": models.figures,
     "constrained": constrained.figures,
     "gateway": gateway.figures,
+    "agents": agents.figures,
 }
 
 

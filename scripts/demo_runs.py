@@ -1,10 +1,12 @@
 """Run the demo's workflow once for each of twenty topics with the embedded model, and check each file that it writes.
 
-    make demo-runs ARGS="[--runs N] [--keep FOLDER]"
+    make demo-runs ARGS="[--runs N] [--topic TEXT]... [--keep FOLDER]"
 
 A file must have a title, three sections of at least 40 words and two picture captions; no heading, sentence or caption
-may occur twice; and a run must end within a minute, as a user's clock shows it. So let it run on a machine that does
-nothing else. Prints a line for each run, with its time. Exits with 1 if a run or a file is not as it should be.
+may occur twice, and all of them are answers of the model, which receipts prove. A run must end within a minute, as a
+user's clock shows it. So let it run on a machine that does nothing else. When every topic has had its run, the topics
+begin again, and the model gets another seed. Prints a line for each run, with its time. Exits with 1 if a run or a file
+is not as it should be.
 """
 
 from __future__ import annotations
@@ -18,10 +20,15 @@ import tempfile
 import time
 from pathlib import Path
 
+import orjson
+
+from openskelo.values import canonical
+
 ROOT = Path(__file__).resolve().parent.parent
 SKELO = Path(sys.executable).parent / "skelo"
 MAX_SECONDS = 60
 MIN_WORDS = 40
+SETTINGS = "providers: {{ local: {{ kind: local }} }}\nexperts: {{ default: {{ provider: local, seed: {} }} }}\n"
 TOPICS = (
     "bees in the city",
     "how bread rises",
@@ -68,6 +75,35 @@ def faults(text: str) -> list[str]:
     return [fault for fault, holds in checks.items() if not holds]
 
 
+def said_by_the_model(project: Path) -> set[str]:
+    """Return the texts that the model answered in the last run; raise ValueError if its receipts do not prove them."""
+    shown, listed = (
+        orjson.loads(subprocess.run([SKELO, *words], cwd=project, capture_output=True, check=True).stdout)
+        for words in (("show", "last", "--json"), ("receipts", "last", "--json"))
+    )
+    outputs = {key: shown["nodes"][key]["outputs"] for key in ("outline", "images", "edit", "draft")}
+    draft = outputs.pop("draft")
+    visit = shown["nodes"]["draft"]["visits"]
+    proven = {
+        (receipt["step_id"], receipt.get("item")): receipt["output_hash"]
+        for receipt in listed["receipts"]
+        if receipt["status"] == "succeeded" and (receipt["step_id"] != "draft" or receipt["visit"] == visit)
+    }
+    answers = {(key, None): values for key, values in outputs.items()}
+    parts = range(len(next(iter(draft.values()))))
+    answers |= {("draft", part): {name: texts[part] for name, texts in draft.items()} for part in parts}
+    for place, values in answers.items():
+        if proven.get(place) != canonical.digest(values):
+            raise ValueError(f"no receipt proves the answer of {place}")
+    return {text for values in answers.values() for text in values.values()}
+
+
+def sentences(article: str) -> list[str]:
+    """Return the title, the headings, the captions and each sentence of an article."""
+    lines = [line.removeprefix("*Picture: ").strip("#* ") for line in article.splitlines()]
+    return [sentence for line in lines for sentence in re.split(r"(?<=[.]) ", line) if sentence]
+
+
 def run_demo(project: Path, topic: str) -> tuple[list[str], float, str]:
     """Run the workflow once. Return what is wrong, how many seconds it took, and the file's text."""
     started = time.monotonic()
@@ -87,6 +123,9 @@ def run_demo(project: Path, topic: str) -> tuple[list[str], float, str]:
     )
     text = Path(shown.stdout.strip()).read_text("utf-8")
     problems = faults(text)
+    foreign = sorted(set(sentences(text)) - said_by_the_model(project))
+    if foreign:
+        problems.append(f"not the model's: {foreign}")
     if seconds > MAX_SECONDS:
         problems.append(f"more than {MAX_SECONDS} s")
     return problems, seconds, text
@@ -96,15 +135,19 @@ def main() -> int:
     """Run and check the demo as often as asked. Return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=len(TOPICS))
+    parser.add_argument("--topic", action="append", dest="topics", help="instead of the twenty; may be given again")
     parser.add_argument("--keep", type=Path, help="a folder for the articles")
     args = parser.parse_args()
+    topics = args.topics or TOPICS
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder) / "content-pipeline"
         ignored = shutil.ignore_patterns(".skelo", "out")
         shutil.copytree(ROOT / "examples" / "content-pipeline", project, ignore=ignored)
         for number in range(args.runs):
-            topic = TOPICS[number % len(TOPICS)]
+            seed, place = divmod(number, len(topics))
+            topic = topics[place]
+            (project / "skelo.yaml").write_text(SETTINGS.format(seed), "utf-8")
             problems, seconds, text = run_demo(project, topic)
             bad += bool(problems)
             print(f"{number + 1:3} {seconds:6.1f} s  {topic}: {'; '.join(problems) or 'ok'}", flush=True)

@@ -28,6 +28,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent import futures
 from pathlib import Path
 from typing import IO, Any
 
@@ -35,8 +36,19 @@ import openskelo
 
 #: Variables that the interpreter or its libraries read at their start: with one of these a new interpreter is needed.
 READ_AT_START = ("PYTHON", "LD_", "LC_", "LANG", "TZ", "MALLOC_")
-#: Libraries with threads of their own, or which tests take away: they are imported by the command that needs them.
-NOT_IMPORTED = ("openskelo.providers.llama", "openskelo.agents", "openskelo.testing")
+#: It starts threads, so the command that needs it imports it.
+NOT_IMPORTED = "openskelo.providers.llama"
+#: What our functions import when they first need it, and what takes longest: up to half a second each.
+IMPORTED_LATE = (
+    "acp.connection",
+    "cel_expr_python.ext.ext_bindings",
+    "cryptography.hazmat.primitives.asymmetric.ed25519",
+    "mcp",
+    "prometheus_client",
+    "pydantic_ai.models.openai",
+    "pydantic_ai.providers.openai",
+    "re2",
+)
 _MAX_REQUEST = 120_000
 #: How long a command may take, and the first one to be started: far above what they take on a busy machine.
 _SECONDS = 250
@@ -69,6 +81,19 @@ class ForkedProcess:
                 raise subprocess.TimeoutExpired("skelo", timeout or 0) from None
             self._answers.close()
         return self.returncode
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        """Return the rest of both pipes after the end of the process; raise TimeoutExpired if it is killed for that."""
+        assert self.stdout is not None
+        assert self.stderr is not None
+        with self.stdout, self.stderr, futures.ThreadPoolExecutor() as pool:
+            out, err = pool.submit(self.stdout.read), pool.submit(self.stderr.read)
+            try:
+                self.wait(timeout)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise
+            return out.result(), err.result()
 
     def poll(self) -> int | None:
         """Return the exit code, None while the process runs."""
@@ -116,9 +141,16 @@ def run(
 
 
 def start(
-    words: Sequence[str], *, folder: Path, env: Mapping[str, str] | None = None, log: IO[bytes] | None = None
+    words: Sequence[str],
+    *,
+    folder: Path,
+    env: Mapping[str, str] | None = None,
+    log: IO[bytes] | None = None,
+    terminal: int | None = None,
 ) -> ForkedProcess:
-    """Start a command that runs on; its output goes into `log`, or is read from pipes."""
+    """Start a command that runs on; its output goes into `log`, or to the `terminal`, or is read from pipes."""
+    if terminal is not None:
+        return _SERVER.start(words, folder, env, (terminal, terminal, terminal))
     with Path(os.devnull).open() as nothing:
         if log is not None:
             return _SERVER.start(words, folder, env, (nothing.fileno(), log.fileno(), log.fileno()))
@@ -237,6 +269,7 @@ def _wait_for_command(connection: socket.socket) -> int:
 def _run_command(request: dict[str, Any], streams: Sequence[int]) -> int:
     from openskelo.cli import main
 
+    os.setsid()  # Ctrl-C at the tests' terminal is for the tests
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
@@ -254,6 +287,8 @@ def _import_everything() -> None:
     for module in pkgutil.walk_packages(openskelo.__path__, "openskelo."):
         if not module.name.startswith(NOT_IMPORTED):
             importlib.import_module(module.name)
+    for name in IMPORTED_LATE:
+        importlib.import_module(name)
     assert threading.active_count() == 1, "a thread does not survive a fork"
 
 

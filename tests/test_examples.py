@@ -6,7 +6,6 @@ Their READMEs are run too, by `tests/repo/test_documents.py`.
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import sys
@@ -16,8 +15,8 @@ import orjson
 import pytest
 from scripts import demo_runs
 
-from openskelo.values import canonical
 from openskelo.workflows import load
+from tests import forked_skelo
 from tests.repo import tracked
 
 BIN = Path(sys.executable).parent
@@ -56,39 +55,10 @@ def test_scripted_runs_of_an_example_hold(name: str, tmp_path: Path) -> None:
     project = _copied(script.parts[1], tmp_path)
     forms = [Path(*script.parts[2:-1], script.name.replace(".test.yaml", form)) for form in (".yaml", ".json")]
     (workflow,) = (form for form in forms if (project / form).exists())
-    done = subprocess.run(
-        [BIN / "skelo", "test", str(workflow)], cwd=project, capture_output=True, text=True, check=False, timeout=280
-    )
+    done = forked_skelo.run(["test", str(workflow)], folder=project)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "passed" in done.stdout
     assert not (project / ".skelo").exists()
-
-
-def _sentences(article: str) -> list[str]:
-    """Return the title, the headings, the captions and each sentence of an article."""
-    lines = [line.removeprefix("*Picture: ").strip("#* ") for line in article.splitlines()]
-    return [sentence for line in lines for sentence in re.split(r"(?<=[.]) ", line) if sentence]
-
-
-def _said_by_the_model(project: Path) -> set[str]:
-    """Return the texts that the model answered in the last run, after a check that its receipts prove them."""
-    shown, listed = (
-        orjson.loads(subprocess.run([BIN / "skelo", *words], cwd=project, capture_output=True, check=True).stdout)
-        for words in (("show", "last", "--json"), ("receipts", "last", "--json"))
-    )
-    outputs = {key: shown["nodes"][key]["outputs"] for key in ("outline", "images", "edit")}
-    drafts = [{"sentences": sentences} for sentences in shown["nodes"]["draft"]["outputs"]["sentences"]]
-    visit = shown["nodes"]["draft"]["visits"]
-    proven = {
-        (receipt["step_id"], receipt.get("item")): receipt["output_hash"]
-        for receipt in listed["receipts"]
-        if receipt["status"] == "succeeded" and (receipt["step_id"] != "draft" or receipt["visit"] == visit)
-    }
-    answers = {(key, None): values for key, values in outputs.items()}
-    answers |= {("draft", item): values for item, values in enumerate(drafts)}
-    assert {key: canonical.digest(values) for key, values in answers.items()} == {key: proven[key] for key in answers}
-    texts = [text for values in outputs.values() for text in values.values()]
-    return {*texts, *(sentence for draft in drafts for sentence in draft["sentences"])}
 
 
 @pytest.mark.slow
@@ -109,7 +79,7 @@ def test_the_demo_has_an_article_written_by_the_embedded_model(tmp_path: Path) -
     assert f"$ skelo run {flow.name} --input 'topic=bees in the city'\n" in done.stdout  # as it has to be typed
     (published,) = (project / "out").iterdir()
     assert demo_runs.faults(published.read_text()) == []
-    assert set(_sentences(published.read_text())) <= _said_by_the_model(project)
+    assert set(demo_runs.sentences(published.read_text())) <= demo_runs.said_by_the_model(project)
     (log,) = (project / ".skelo" / "events").glob("*.jsonl")
     kept = [
         event["data"]["artifact"]["name"]

@@ -7,6 +7,7 @@
 @calls N          makes N calls                     @late             an update after the end of the turn
 @env PATH         writes its environment there      @cost USD         tells what the session has cost so far
 @hook TOOL JSON   asks the hook in its settings     @question TEXT    asks a person a question of its own
+@hooks N TOOL JSON    asks it N times, and says how long an answer took (median) and what was decided
 @model PROMPT     asks its model, and says the status @error TEXT       fails the turn; so does a 402 of the model
 @connect HOST:PORT    asks its proxy for a connection, and says how the proxy answers
 @unknown          an update and a request of kinds that no client knows
@@ -37,6 +38,7 @@ import os
 import queue
 import re
 import socket
+import statistics
 import subprocess
 import sys
 import threading
@@ -48,6 +50,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+#: Played at each prompt in the place of its own lines; a copy of this program may have some.
+LINES: list[str] = []
 SLOW_TEXT = "one two three four five six seven eight nine done"
 #: The form of a question.
 COLOUR = {"type": "object", "properties": {"colour": {"type": "string"}}, "required": ["colour"]}
@@ -174,7 +178,7 @@ class Agent:
         elif word == "@write":
             path, _, content = rest.partition(" ")
             call(session, "edit", f"write {path}", {"path": path}, lambda: write(path, content))
-        elif word in ("@slow", "@long", "@tool", "@tell-tool") or (word == "@run" and "--asks" in sys.argv):
+        elif word in ("@slow", "@long", "@tool", "@tell-tool", "@hooks") or (word == "@run" and "--asks" in sys.argv):
             self.play_as_model(session, word, rest)
         elif word == "@delete":
             call(session, "edit", f"delete {rest}", {"path": rest}, lambda: Path(rest).unlink())
@@ -239,6 +243,9 @@ class Agent:
                 say(session, number if number == "done" else f"{number} ")
         elif word == "@long":
             say(session, "x" * int(rest))
+        elif word == "@hooks":
+            count, tool, arguments = rest.split(" ", 2)
+            say(session, json.dumps(time_hooks(int(count), tool, json.loads(arguments))))
         elif word in ("@tool", "@tell-tool"):
             name, _, arguments = rest.partition(" ")
             answer = self.tool(name, json.loads(arguments))
@@ -330,6 +337,17 @@ def ask_hook(tool: str, arguments: Any, number: str | None) -> dict[str, Any]:
         return json.load(response)["hookSpecificOutput"]
 
 
+def time_hooks(count: int, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return what the hook decided about calls, and the median of the milliseconds until it did."""
+    decisions: set[str] = set()
+    taken: list[float] = []
+    for _ in range(count):
+        started = time.perf_counter()
+        decisions.add(ask_hook(tool, arguments, f"toolu_{uuid.uuid4().hex}")["permissionDecision"])
+        taken.append((time.perf_counter() - started) * 1000)
+    return {"ms": statistics.median(taken), "decisions": sorted(decisions)}
+
+
 def current_lines(prompts: list[str]) -> list[str]:
     """Return the lines for the last prompt: its own, or the next part of the last prompt that has any.
 
@@ -345,6 +363,8 @@ def current_lines(prompts: list[str]) -> list[str]:
 
 def own_lines(prompt: str) -> list[str]:
     """Return the lines of a prompt that are to be played."""
+    if LINES:
+        return LINES
     lines = [line.strip() for line in prompt.splitlines() if line.strip().startswith("@")]
     return lines[lines.index("@instead") + 1 :] if "@instead" in lines else lines
 

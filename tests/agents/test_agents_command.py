@@ -33,6 +33,17 @@ def test_a_program_that_is_not_installed_is_missing_and_its_work_has_not_failed(
     )
 
 
+def test_a_program_that_is_not_there_is_listed_and_no_run_is_started(tmp_path: Path) -> None:
+    root = repository.make(tmp_path, command=["no-such-agent"])
+    assert "custom, not installed" in _skelo(root, "agents").out
+    (root / "flow.yaml").write_text(yaml.safe_dump(repository.block("@say x")))
+    refused = _skelo(root, "run", "flow.yaml")
+    assert (refused.code, "AGENT_NOT_INSTALLED" in refused.err) == (2, True)
+    assert "no-such-agent: there is no such program" in refused.err
+    assert "correct `command` in skelo.yaml" in refused.err
+    assert _skelo(root, "runs", "--json").document == {"runs": []}
+
+
 # -- list -------------------------------------------------------------------------------------------------------------
 
 
@@ -82,7 +93,9 @@ def test_without_agents_in_the_project_it_lists_those_that_can_be_installed(tmp_
     assert [(row["name"], row["version"]) for row in listed] == [
         (name, programs.locked(name).version) for name in ("claude", "codex", "gemini")
     ]
-    assert "declare one under `agents` in skelo.yaml" in _skelo(tmp_path, "agents").err
+    said = _skelo(tmp_path, "agents", PATH="/usr/bin:/bin")
+    assert "declare one under `agents` in skelo.yaml" in said.err
+    assert f"claude  claude {programs.locked('claude').version}, not installed" in said.out
 
 
 # -- check ------------------------------------------------------------------------------------------------------------
@@ -112,7 +125,8 @@ def test_check_opens_a_session_and_says_what_the_agent_offers(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("command", "code", "words"),
     [
-        (["/no/such/agent"], "AGENT_NOT_STARTED", "/no/such/agent cannot be started: No such file or directory"),
+        (["/no/such/agent"], "AGENT_NOT_INSTALLED", "/no/such/agent: there is no such program"),
+        (["./no-such-agent"], "AGENT_NOT_STARTED", "./no-such-agent cannot be started: No such file or directory"),
         (["sh", "-c", "echo broken >&2; exit 7"], "AGENT_EXITED", "its last words: broken"),
         (["sleep", "60"], "AGENT_NOT_STARTED", "helper did not open a session within 500 ms"),
     ],

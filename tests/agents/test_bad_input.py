@@ -16,6 +16,7 @@ from typing import Any, cast
 import pytest
 
 import openskelo
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.testing import agent_conformance
 from openskelo.workflows.project import project_file
@@ -27,14 +28,14 @@ AGENT = Path(__file__).with_name("misbehaving_agent.py")
 COMMAND: Json = [sys.executable, str(AGENT), str(repository.AGENT)]
 
 
-def _play(root: Path, *lines: str, **block: Json) -> tuple[str, str, JsonObject]:
+def _play(root: Path, *lines: str, **block: Json) -> tuple[str, str, RunDocument]:
     """Return how a run ended (`ok`, or a code), what was said (by the agent, or by the error), and its document."""
     document = repository.play(root, repository.block(*lines, contract_repair_attempts=0, **block))
     _check_nothing_left(root)
     if document["ending"] == "ok":
         outputs = cast("dict[str, Any]", document["nodes"])["work"]["outputs"]
         return "ok", str(outputs["summary"]), document
-    error = cast("dict[str, Any]", document["error"])
+    error = cast("dict[str, Any]", document.get("error"))
     assert error["message"], error
     assert "Traceback" not in str(document)
     return str(error["code"]), str(error["message"]), document
@@ -173,12 +174,12 @@ def test_an_input_of_five_megabytes_is_too_much_for_a_prompt(tmp_path: Path) -> 
     text: Json = {"text": {"type": "string"}}
     document: JsonObject = {**repository.block("@say fine", "{{ inputs.text }}", inputs=text), "inputs": text}
 
-    async def story() -> JsonObject:
+    async def story() -> RunDocument:
         async with repository.engine(root) as engine:
             run_id = await engine.start(openskelo.from_document(document, root=root), {"text": "word " * 1024 * 1024})
             return await engine.wait(run_id)
 
-    error = cast("dict[str, Any]", asyncio.run(asyncio.wait_for(story(), 120))["error"])
+    error = cast("dict[str, Any]", asyncio.run(asyncio.wait_for(story(), 120)).get("error"))
     assert (error["code"], "longer than 1048576 characters" in error["message"]) == ("TEMPLATE_TOO_LARGE", True)
     _check_nothing_left(root)
 
@@ -190,6 +191,15 @@ def test_a_prompt_of_five_megabytes_reaches_the_agent(tmp_path: Path) -> None:
             assert "".join(turn.text) == "fine"
 
     agent_conformance.play(agents_under_test.scripted(), tmp_path, story)
+
+
+def test_without_the_extra_no_run_starts_and_the_hint_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = repository.make(tmp_path, command=COMMAND)
+    monkeypatch.setitem(sys.modules, "acp", None)
+    with pytest.raises(openskelo.OpenSkeloError) as raised:
+        repository.play(root, repository.block("@say never"))
+    assert (raised.value.code, "openskelo[agents]" in str(raised.value.hint)) == ("EXTRA_MISSING", True)
+    assert not (root / ".skelo" / "workspaces").exists()
 
 
 # -- the repository ---------------------------------------------------------------------------------------------------
@@ -330,7 +340,7 @@ def test_a_branch_that_is_there_already_keeps_its_commits(tmp_path: Path) -> Non
     precious = repository.git(root, "rev-parse", "HEAD")
     repository.git(root, "switch", "--quiet", "main")
     document = repository.play(root, repository.block("@say never"), run_id)
-    error = cast("dict[str, Any]", document["error"])
+    error = cast("dict[str, Any]", document.get("error"))
     assert (error["code"], branch in error["message"]) == ("WORKSPACE_REPOSITORY", True), error
     assert repository.git(root, "rev-parse", branch) == precious
     _check_nothing_left(root)
@@ -369,7 +379,7 @@ def test_a_full_disk_during_the_diff_loses_nothing(tmp_path: Path) -> None:
                 small.fill()
                 await engine.wait(run_id)
 
-        async def go_on() -> JsonObject:
+        async def go_on() -> RunDocument:
             async with repository.engine(root) as engine:
                 await engine.resume(run_id)
                 return await engine.wait(run_id)

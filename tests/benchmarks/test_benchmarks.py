@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)  # on a machine that is never quiet, each round is made six times
 def test_every_benchmark_runs_and_reports() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks", "--quick", "--json"], cwd=ROOT, capture_output=True, text=True, check=False

@@ -6,12 +6,12 @@ import os
 import pty
 import select
 import signal
-import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.cli.conftest import SKELO, clean_environment
+from tests import forked_skelo
+from tests.cli.conftest import clean_environment
 
 _SCREEN = {"TERM": "xterm", "COLUMNS": "80", "LINES": "24", "NO_COLOR": "1"}
 
@@ -23,15 +23,8 @@ class Terminal:
         self._main, child = pty.openpty()
         self.seen = ""
         self._read = 0
-        self.process = subprocess.Popen(
-            [SKELO, *words],
-            cwd=folder,
-            stdin=child,
-            stdout=child,
-            stderr=child,
-            env=clean_environment() | _SCREEN | dict(env or {}),
-            start_new_session=True,
-        )
+        environment = clean_environment() | _SCREEN | dict(env or {})
+        self.process = forked_skelo.start(words, folder=folder, env=environment, terminal=child)
         os.close(child)
 
     def until(self, text: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from openskelo.cli import main, reference
+from tests import forked_skelo
 from tests.cli.conftest import SKELO, Skelo, clean_environment
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
@@ -234,15 +235,13 @@ def test_a_run_is_followed_as_long_as_somebody_can_read_it(skelo: Skelo) -> None
     skelo("run", "asking.yaml")
     code, err = _unwritable(skelo, "events", "last", "--follow")
     assert (code, err.splitlines()[0]) == (74, UNWRITABLE)
-    following = subprocess.Popen(
-        [SKELO, "events", "last", "--follow"], cwd=skelo.folder, stdout=subprocess.PIPE, env=clean_environment()
-    )
-    with following:
-        assert following.stdout is not None
-        first = following.stdout.readline()
-        skelo("cancel", "last")
-        rest = following.stdout.read()
-    assert (following.returncode, b"run.created" in first, b"run.ended" in rest) == (0, True, True)
+    words = ["events", "last", "--follow"]
+    following = forked_skelo.start(words, folder=skelo.folder, env=clean_environment())
+    assert following.stdout is not None
+    first = following.stdout.readline()
+    skelo("cancel", "last")
+    rest, _ = following.communicate()
+    assert (following.returncode, "run.created" in first, "run.ended" in rest) == (0, True, True)
 
 
 def test_progress_that_cannot_be_written_does_not_stop_a_run(skelo: Skelo) -> None:

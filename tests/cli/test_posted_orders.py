@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import subprocess
 import time
 from collections.abc import Generator
 
 import pytest
 
 from openskelo.stores.sqlite import data_dir, sqlite_store
-from tests.cli.conftest import SKELO, Skelo, clean_environment
+from tests import forked_skelo
+from tests.cli.conftest import Skelo, clean_environment
 
 ASK = """\
 name: ask
@@ -42,16 +42,8 @@ def sleeper(skelo: Skelo, *run_ids: str) -> Generator[sqlite_store.SqliteStore]:
         asyncio.run(store.close())
 
 
-def begin(skelo: Skelo, *words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [SKELO, *words],
-        cwd=skelo.folder,
-        env=clean_environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def begin(skelo: Skelo, *words: str) -> forked_skelo.ForkedProcess:
+    return forked_skelo.start(words, folder=skelo.folder, env=clean_environment())
 
 
 @pytest.mark.slow

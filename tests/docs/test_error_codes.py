@@ -13,15 +13,23 @@ CODE = re.compile(r"[A-Z][A-Z0-9]+(_[A-Z0-9]+)*\Z")
 #: Texts in capitals that are names of other things.
 NOT_CODES = {
     *("LC_ALL", "LC_CTYPE", "NO_COLOR", "PYTEST_ADDOPTS"),  # environment variables
-    *("SKELO_DEBUG", "SKELO_HOME", "SKELO_HOOK_TOKEN", "SKELO_PROGRAM", "SKELO_TOKEN"),
+    *("SKELO_DEBUG", "SKELO_HOME", "SKELO_HOOK_TOKEN", "SKELO_PROGRAM", "SKELO_TOKEN", "SKELO_TOOLS_TOKEN"),
     *("HTTPS_PROXY", "HTTP_PROXY", "NODE_USE_ENV_PROXY", "NO_PROXY"),
     *("GIT_CEILING_DIRECTORIES", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM"),
     *("GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_OBJECT_DIRECTORY"),
-    *("GIT_DIR", "GIT_INDEX_FILE", "GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT", "GIT_WORK_TREE"),
+    *(
+        "GIT_DIR",
+        "GIT_INDEX_FILE",
+        "GIT_NO_REPLACE_OBJECTS",
+        "GIT_OPTIONAL_LOCKS",
+        "GIT_TERMINAL_PROMPT",
+        "GIT_WORK_TREE",
+    ),
     *("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
     *("MAX_BYTES", "MAX_VIOLATIONS", "STORE_CHECKS"),  # exported names
     *("SQLITE_IOERR", "BEGIN", "COMMIT", "ROLLBACK", "VACUUM"),  # of SQLite
     "DOCS_SYNC",  # a phase
+    *("API_DOCS", "SOURCE_CODE"),  # kinds of sources
     "TYPE_CHECKING",  # a name of Python
     *(
         "ANTHROPIC_BASE_URL",
@@ -34,7 +42,18 @@ NOT_CODES = {
     *("DEADLINE_EXCEEDED", "FAILED_PRECONDITION", "INVALID_ARGUMENT", "PERMISSION_DENIED"),  # states of Google's API
 }
 #: Calls that take a code by its place.
-_CALLS = {"problem", "key_problem", "warn", "error", "error_within", "error_at_key", "Fault", "TextError", "Trouble"}
+_CALLS = {
+    "problem",
+    "key_problem",
+    "warn",
+    "error",
+    "error_within",
+    "error_at_key",
+    "Fault",
+    "Finding",
+    "TextError",
+    "Trouble",
+}
 
 
 def _capitals(node: ast.AST) -> Iterator[str]:

@@ -49,7 +49,7 @@ def accepted_keys() -> set[str]:
 def test_blocks_file_page_names_every_key_the_parser_accepts() -> None:
     keys = accepted_keys()
     assert {"max_wall_ms", "when_gate", "concurrency", "approvers", "private_addresses", "transform"} <= keys
-    named = set(re.findall(r"`([^`]+)`", page.text("blocks-file.md")))
+    named = set(re.findall(r"`([^`]+)`", page.text("blocks-file.md") + page.text("agents.md")))
     assert keys - named == set()
 
 

@@ -74,9 +74,10 @@ class Play:
         return True
 
     def _pass_time(self, command: commands.Command) -> None:
-        """Time counts while the run can move without a person, and not while no process drove it."""
+        """Time counts while the run can move without a person, and not while no process drove it, or it was skipped."""
         if busy(self.run):
             self.since_fact += command.at - self.at
+            self.since_fact -= command.skipped_ms if isinstance(command, commands.SkipTime) else 0
         if isinstance(command, commands.Recover):
             self.since_fact = 0
         self.at = command.at
@@ -214,6 +215,7 @@ class Play:
             (
                 commands.Recover(at=at),
                 commands.Recover(at=at + 1_000),
+                commands.SkipTime(at=at + 1_000, skipped_ms=1_000),
                 commands.Tick(at=at),
                 commands.Tick(at=at + 50),
                 commands.PauseRun(at=at, by="nora"),

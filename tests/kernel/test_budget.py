@@ -184,6 +184,35 @@ def test_a_crash_in_the_middle_keeps_the_time_up_to_the_last_fact() -> None:
     assert budget.wall_ms(stage.run, stage.at) == 60
 
 
+def test_time_that_the_clock_skipped_is_no_wall_time_of_the_run_and_of_its_attempts() -> None:
+    stage = Stage(flow(work("a"), work("b", "a"), limits=LIMITS(max_wall_ms=1_000)))
+    stage.create()
+    stage.tick(400)
+    stage.at += 3_600_000
+    assert stage.step(commands.SkipTime(at=stage.at, skipped_ms=3_600_000)) == ["run.time_skipped"]
+    assert (budget.wall_ms(stage.run, stage.at), decide.wake_at(stage.run)) == (400, stage.at + 601)
+    stage.at += 100
+    stage.step(commands.CancelRun(at=stage.at, by="nora"))
+    stopped = next(event for event in stage.log if isinstance(event, events.AttemptCancelled))
+    assert stopped.receipt["metrics"] == {"tokens_in": 0, "tokens_out": 0, "wall_ms": 500}
+    assert stage.run.spent.wall_ms == 500
+
+
+def test_no_more_is_left_out_than_was_counted_and_nothing_while_a_person_is_waited_for() -> None:
+    approval = definition.Approval(prompt="?")
+    stage = Stage(flow(work("a"), work("p", "a", mode="approval", approval=approval)))
+    stage.create()
+    stage.at += 50
+    assert stage.step(commands.SkipTime(at=stage.at, skipped_ms=3_600_000)) == ["run.time_skipped"]
+    assert budget.wall_ms(stage.run, stage.at) == 0
+    assert stage.step(commands.SkipTime(at=stage.at, skipped_ms=3_600_000)) == []
+    stage.succeed("a")
+    stage.ask("p")
+    stage.at += 3_600_000
+    assert stage.step(commands.SkipTime(at=stage.at, skipped_ms=3_600_000)) == []
+    assert budget.wall_ms(stage.run, stage.at) == 0
+
+
 def test_a_clock_that_went_back_never_gives_time_back() -> None:
     stage = Stage(flow(work("a"), limits=LIMITS(max_wall_ms=100)))
     stage.create()

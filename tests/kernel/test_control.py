@@ -184,6 +184,7 @@ EVERY = (
     commands.AnswerApproval(at=START, approval_id="x", status="approved", by="nora", digest=""),
     commands.Tick(at=START),
     commands.Recover(at=START),
+    commands.SkipTime(at=START, skipped_ms=1),
     commands.PauseRun(at=START, by="nora"),
     commands.ResumeRun(at=START, by="nora"),
     commands.CancelRun(at=START, by="nora"),
@@ -232,7 +233,7 @@ def test_a_log_that_breaks_off_while_the_run_ends_is_wound_down_and_takes_no_oth
     broken.run = fold(stage.workflow, broken.log)
     assert (broken.run.ending, runs.status(broken.run)) == ("cancelled", "running")
     for command in EVERY:
-        if not isinstance(command, commands.Tick | commands.Recover):
+        if not isinstance(command, commands.Tick | commands.Recover | commands.SkipTime):
             with pytest.raises(Refused) as refusal:
                 decide(broken.run, command)
             assert refusal.value.code == "RUN_ENDING"

@@ -17,6 +17,7 @@ from tests.repo import documents, tracked
 
 PAGES = [str(page.relative_to(tracked.ROOT)) for page in tracked.files("README.md", "docs/guide/*.md", "examples/*.md")]
 
+_AGENT_LINES = ["@write greeting.txt Welcome!\\n", "@say Say welcome"]
 #: Runs one command where the last one left off, and remembers where that is.
 SHELL = 'cd "$(cat "$1")" && eval "$2"; code=$?; pwd >"$1"; exit $code'
 
@@ -32,6 +33,17 @@ def _environment(home: Path) -> dict[str, str]:
     }
 
 
+def _make_agent(home: Path) -> None:
+    """Put the coding agent of the pages on the PATH: the scripted one, which plays these lines at each prompt."""
+    source = (tracked.ROOT / "tests" / "agents" / "acp_agent.py").read_text("utf-8")
+    own_lines = "LINES: list[str] = []"
+    assert own_lines in source
+    program = home.with_name("bin") / "my-agent"
+    program.write_text(f"#!{sys.executable}\n{source.replace(own_lines, f'LINES = {_AGENT_LINES}')}", "utf-8")
+    program.chmod(0o755)
+    (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
+
+
 def _run(text: str, place: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     if " & " in text:  # in the background, and killed later: this has to be the real `skelo`
         environment = environment | {"PATH": environment["PATH"].partition(os.pathsep)[2]}
@@ -42,7 +54,7 @@ def _run(text: str, place: Path, environment: dict[str, str]) -> subprocess.Comp
         stderr=subprocess.STDOUT,
         env=environment,
         text=True,
-        timeout=60,
+        timeout=200,
         check=False,
     )
 
@@ -83,6 +95,7 @@ def test_page_runs_as_written(name: str, tmp_path: Path) -> None:
         _copy(page.parent, folder)
     place.write_text(str(folder))
     environment = _environment(home)
+    _make_agent(home)
     for step in documents.steps(page.read_text("utf-8")):
         match step:
             case documents.File():

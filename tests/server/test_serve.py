@@ -204,8 +204,7 @@ def test_a_question_that_expires_is_answered_by_the_clock_of_the_server(root: Pa
 
 def lines_of(root: Path, *arguments: str) -> list[str]:
     """What a server without `--json` writes to stderr until it is stopped, right after its start."""
-    command = [sys.executable, "-m", "openskelo.cli.main", "serve", "--port", "0", *arguments]
-    process = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = forked_skelo.start(["serve", "--port", "0", *arguments], folder=root)
     assert process.stderr is not None
     first = process.stderr.readline()
     second = process.stderr.readline()
@@ -253,12 +252,7 @@ def test_a_server_without_a_token_is_open_and_says_so(root: Path) -> None:
 @pytest.mark.parametrize("command", ["serve", "worker"])
 def test_a_json_log_has_no_other_lines(root: Path, command: str) -> None:
     arguments = ("--port", "0") if command == "serve" else ()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "openskelo.cli.main", command, *arguments, "--log", "json"],
-        cwd=root,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = forked_skelo.start([command, *arguments, "--log", "json"], folder=root)
     assert process.stderr is not None
     first = json.loads(process.stderr.readline())
     assert set(first) == {"ts", "level", "logger", "message"}

@@ -16,6 +16,7 @@ import pytest
 from websockets import exceptions
 
 from openskelo.kernel.json import Json
+from tests import forked_skelo
 from tests.server import streaming
 from tests.wire import patching
 
@@ -84,13 +85,12 @@ def test_clients_of_a_server_that_is_killed_again_and_again_miss_nothing(tmp_pat
 
     async def story() -> None:
         with _serving(data_dir) as server:
-            command = [sys.executable, "-m", "openskelo.cli.main", "run", str(flow), "--input", "n=1", "--json"]
+            command = ["run", str(flow), "--input", "n=1", "--json"]
             every: list[streaming.Message] = []
             following = asyncio.create_task(_follow_all(server.host, every))
             await _come(lambda: bool(every))  # the stream of all runs is open before the run begins
-            running = await asyncio.create_subprocess_exec(
-                *command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
+            with (tmp_path / "log").open("wb") as log:
+                running = forked_skelo.start(command, folder=tmp_path, log=log)
             try:
                 await _come(lambda: bool(streaming.facts(every)))
                 run_id = streaming.facts(every)[0]["runId"]
@@ -108,11 +108,9 @@ def test_clients_of_a_server_that_is_killed_again_and_again_miss_nothing(tmp_pat
                     await asyncio.sleep(0.1)
                     server.start()
                 await asyncio.gather(*tasks)
-                assert await running.wait() == 0
+                assert await asyncio.to_thread(running.wait) == 0
             finally:
-                if running.returncode is None:
-                    running.kill()
-                    await running.wait()
+                running.kill()
             async with streaming.opened(server.host, f"?runId={run_id}") as fresh:
                 last = (await streaming.until(streaming.messages(fresh), lambda found: "run" in found))[-1]
         assert last["run"]["status"] == "completed"
@@ -124,7 +122,7 @@ def test_clients_of_a_server_that_is_killed_again_and_again_miss_nothing(tmp_pat
         for found in (one, sse):
             assert streaming.facts(found) == whole
 
-    asyncio.run(asyncio.wait_for(story(), 120))  # many processes start here: a busy machine takes its time
+    asyncio.run(asyncio.wait_for(story(), 280))  # many processes start here: a busy machine takes its time
 
 
 async def _come(condition: Callable[[], bool]) -> None:

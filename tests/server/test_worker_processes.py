@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -100,8 +98,7 @@ def test_a_worker_goes_on_with_a_run_that_was_left_and_suspends_it_when_stopped(
     with served(root) as (process, client):
         run_id = house.start(client, "slow.yaml")["id"]
         assert stop(process, signal.SIGKILL) == -9
-    command = [sys.executable, "-m", "openskelo.cli.main", "worker", "--json"]
-    worker = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True)
+    worker = forked_skelo.start(["worker", "--json"], folder=root)
     assert worker.stdout is not None
     assert json.loads(worker.stdout.read(2) + worker.stdout.readline() + worker.stdout.readline()) == {
         "dataDir": str(root / ".skelo")
@@ -113,7 +110,7 @@ def test_a_worker_goes_on_with_a_run_that_was_left_and_suspends_it_when_stopped(
     until(lambda: "run.recovered" in events())
     worker.send_signal(signal.SIGTERM)
     assert worker.wait(20) == 0
-    worker.stdout.close()
+    worker.communicate()
     shown = json.loads(skelo(root, "show", run_id, "--json").stdout)
     assert shown["status"] in ("paused", "completed")
     if shown["status"] == "paused":

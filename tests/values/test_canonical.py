@@ -175,6 +175,7 @@ def test_digests_are_sha256_of_the_bytes() -> None:
 @example([2.0**60, {"a": [-1e20, 1e17, 9007199254740994.0, 1e21]}])
 @example(1e17)
 @example(["1234567890123456789", 1])
+@example({"document": "x" * 10_000, "parts": [{"number": 1e17}]})
 def test_what_was_admitted_reads_back_as_itself(value: Json) -> None:
     admitted = canonical.admit(value)
     data = canonical.dumps(admitted)

@@ -20,6 +20,12 @@ from tests.web import studio
 _WAIT_MS = 60_000
 
 
+def pytest_itemcollected(item: pytest.Function) -> None:
+    """What needs the browser is slow."""
+    if "browser" in item.fixturenames:
+        item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="module")
 def browser() -> Generator[sync_api.Browser]:
     if os.environ.get("SKELO_NO_BROWSER"):  # `make test` without Chromium runs everything else, and fails at its end

@@ -160,13 +160,17 @@ class Site:
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
+        self.launch()
+        self.url = _until(self._address)
+        _until(lambda: httpx.get(f"{self.url}/api/health").is_success)
+
+    def launch(self) -> None:
+        """Start the server."""
         port = self.url.rpartition(":")[2] or "0"
         access = () if self.needs_token else ("--no-token",)
         words = ["serve", "--port", port, *access, *self.arguments]
         with (self.root / "serve.log").open("wb") as log:
             self.process = forked_skelo.start(words, folder=self.root, env={**os.environ, **self.env}, log=log)
-        self.url = _until(self._address)
-        _until(lambda: httpx.get(f"{self.url}/api/health").is_success)
 
     def _address(self) -> str:
         assert self.process is not None

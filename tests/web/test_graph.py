@@ -13,8 +13,6 @@ from openskelo.kernel.json import Json
 from tests.web import axe, studio
 from tests.web.site import Site
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def site(newsroom: Site) -> Site:

@@ -11,8 +11,6 @@ from playwright.sync_api import Locator, Page, expect
 from tests.web import axe, studio
 from tests.web.site import Site
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def site(newsroom: Site) -> Site:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.web import axe
 from tests.web.site import Site
-
-pytestmark = pytest.mark.slow
 
 
 def test_a_run_that_begins_elsewhere_appears_moves_and_ends_by_itself(site: Site, page: Page) -> None:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from openskelo.kernel.json import Json
 from tests.web import axe, studio
 from tests.web.site import Site
-
-pytestmark = pytest.mark.slow
 
 
 def test_a_run_is_started_with_what_the_form_says(site: Site, page: Page) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import json
+import os
 import shutil
 from collections.abc import Mapping
 from importlib import resources
@@ -62,6 +63,10 @@ def folder(data_dir: Path, provider: str) -> Path:
 def find(data_dir: Path, agent: agent_settings.AgentSettings) -> tuple[str, ...]:
     """Return the argument vector of the agent's program, without its arguments (Missing AGENT_NOT_INSTALLED)."""
     if agent.command:
+        name = agent.command[0]
+        if not _is_in_workspace(name) and shutil.which(name) is None:
+            hint = "install it, or correct `command` in skelo.yaml"
+            raise errors.Missing(f"{name}: there is no such program", code="AGENT_NOT_INSTALLED", hint=hint)
         return agent.command
     hint = "install it, or set `command`"
     if agent.provider in installable():
@@ -73,6 +78,11 @@ def find(data_dir: Path, agent: agent_settings.AgentSettings) -> tuple[str, ...]
     if on_path is not None:
         return (on_path,)
     raise errors.Missing(f"the program of {agent.provider} is not installed", code="AGENT_NOT_INSTALLED", hint=hint)
+
+
+def _is_in_workspace(name: str) -> bool:
+    """True if a program is named by its path in the workspace, where it can be looked for once there is one."""
+    return os.sep in name and not Path(name).is_absolute()
 
 
 def check_extra() -> None:

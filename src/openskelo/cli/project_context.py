@@ -242,12 +242,12 @@ def current_user() -> str:
     return f"uid:{number}" if name == answers.TIMER else name
 
 
-def load_workflow(file: str, path: Path, root: Path, *, quiet: bool) -> definition.Workflow:
+def load_workflow(file: str, path: Path, where: Project, *, quiet: bool) -> definition.Workflow:
     """Return the workflow at `path`, which the user named `file`. Raise InvalidWorkflow if it has errors.
 
     Warnings are only counted on stderr, with the command that lists them.
     """
-    workflow, problems = load.check(path, root=root)
+    workflow, problems = load.check(path, root=where.root, data_dir=where.data_dir)
     if workflow is None:
         raise errors.InvalidWorkflow([problem for problem in problems if problem.severity == "error"])
     warnings = sum(problem.severity == "warning" for problem in problems)
@@ -299,10 +299,11 @@ def _project_at(path: Path) -> Project | None:
 # An artifact by its node and name; a run by `history.listing.find_run`.
 
 
-async def read_document(log: api.RunLog, run_id: str) -> JsonObject:
-    """Return the run's document from the log alone, without a driver."""
+async def read_document(log: api.Store, run_id: str) -> run_document.RunDocument:
+    """Return the run's document from the log alone. Time in which no process drives the run is no wall time."""
     run = (await loading.load(log, run_id)).run
-    return await run_document.show(log, run, max(clock.wall_ms(), run.updated_at))
+    is_driven = await log.is_driver_alive(run_id)
+    return await run_document.show(log, run, max(clock.wall_ms(), run.updated_at) if is_driven else run.updated_at)
 
 
 _SCHEME = "artifact://"

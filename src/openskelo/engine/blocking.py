@@ -43,16 +43,15 @@ def run(
     as in a notebook. An interrupt leaves the run resumable.
     """
     if isinstance(workflow, str | Path):
-        loaded_workflow = load.load(workflow)
         project = project or project_file.project_at(Path(workflow))
+        loaded_workflow = load.load(workflow, data_dir=project.data_dir)
     else:
         loaded_workflow = workflow
         project = project or project_file.project_at(Path.cwd())
 
     async def complete() -> RunDocument:
         async with api.open_engine(project, handlers=handlers, provider=provider) as engine:
-            document = await engine.wait(await engine.start(loaded_workflow, inputs, by=by))
-        return cast("RunDocument", document)
+            return await engine.wait(await engine.start(loaded_workflow, inputs, by=by))
 
     return _wait_for(complete())
 

@@ -342,9 +342,6 @@ def _check_agent(project: Project, agent: AgentSettings) -> Finding:
         chosen_sandbox = sandbox.choose_now(agent.sandbox)
     except errors.AttemptFailed as error:
         return Finding(name=name, state="warn", detail=f"{agent.provider}: {error.message}", hint=error.hint)
-    if shutil.which(command[0]) is None:
-        hint = "install it, or correct `command` in skelo.yaml"
-        return Finding(name=name, state="warn", detail=f"{command[0]}: there is no such program", hint=hint)
     kind = chosen_sandbox.kind
     detail = f"{agent.provider}, {command[0]}, {'no sandbox' if kind == 'none' else f'sandbox {kind}'}"
     if kind == "bubblewrap" or agent.sandbox == "none":

@@ -7,6 +7,7 @@ inherited from `HistoryReader`.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from openskelo import errors
 from openskelo.engine import pinning, run_start, waiting
 from openskelo.engine.commands import command_router, input_checks
-from openskelo.engine.drive import driver
+from openskelo.engine.drive import driven_run, driver
 from openskelo.engine.takeover import handover, ownership
 from openskelo.executors import stored_values
 from openskelo.executors.attempt import performer as attempt_performer
@@ -35,7 +36,10 @@ if TYPE_CHECKING:
     from openskelo.engine.commands import graph_commands
     from openskelo.engine.takeover import supervisor
     from openskelo.history.prune import Pruned
+    from openskelo.history.run_document import RunDocument
 
+#: How long `resume` waits for a lock that a dead driver's child may still hold.
+_DEAD_DRIVER_SECONDS = 0.5
 #: Called with each piece of text that a model gives for an attempt.
 OnText = Callable[[running_attempt.AttemptRequest, str], None]
 
@@ -249,10 +253,26 @@ class Engine(reader.HistoryReader):
         Raises InvalidInput, and leaves the run as it was, when a model, a handler or a secret that the run still needs
         is missing here. With `only` a run that was paused for another reason stays paused.
         """
-        run = await self.ownership.take(run_id, check_needs=True)
+        run = await self._take_from_dead_driver(run_id)
         if run is not None and run.state.paused is not None and only in (None, run.state.paused):
             await self._driver.submit(run, commands.ResumeRun(at=self._driver.now(), by=by))
         await handover.forget_stopped(self.store, run_id)
+
+    async def _take_from_dead_driver(self, run_id: str) -> driven_run.DrivenRun | None:
+        """Return the driven run; None if it has ended (Busy if another process still drives it after a moment).
+
+        A driver that is killed while it starts a child seems to live until that child runs its program: until then the
+        child has the dead driver's lock.
+        """
+        loop = asyncio.get_running_loop()
+        give_up_at = loop.time() + _DEAD_DRIVER_SECONDS
+        while True:
+            try:
+                return await self.ownership.take(run_id, check_needs=True)
+            except errors.Busy:
+                if loop.time() >= give_up_at:
+                    raise
+            await asyncio.sleep(0.02)
 
     def supervisor(self) -> supervisor.Supervisor:
         """Return what drives the runs of the data dir that no process drives."""
@@ -293,7 +313,7 @@ class Engine(reader.HistoryReader):
         run = self._driver.runs.get(run_id)
         return [] if run is None else run.logs_so_far(node)
 
-    async def wait(self, run_id: str) -> JsonObject:
+    async def wait(self, run_id: str) -> RunDocument:
         """Return the run's document (see `show`) once it has ended or only a person can move it.
 
         The run may be driven here or elsewhere. If no process drives it, this returns at once: `resume` drives it.
@@ -427,7 +447,7 @@ class Engine(reader.HistoryReader):
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
-    async def show(self, run_id: str) -> JsonObject:
+    async def show(self, run_id: str) -> RunDocument:
         """Return the run's document as it is now. Raise NotFound for an unknown run."""
         return await self._watcher.show(run_id)
 

@@ -84,11 +84,11 @@ def failure(judgement: Judgement, *, before: bool) -> outcome.Failure:
 def can_judge_later(node: definition.Node) -> bool:
     """True if the gates after the work look at nothing but the outputs, and the work leaves nothing else.
 
-    The turn of a live graph also says where its answer goes. A gate that runs a program looks at the workspace of an
-    agent, which is not opened for gates alone.
+    The turn of a live graph also says where its answer goes. A gate that runs a program, or reads
+    files, looks at the workspace of an agent, which is not opened for gates alone.
     """
     has_agent = agent_settings.pinned_in(node.config) is not None
-    if has_agent and any(gate_types.runs_program(gate.type) for gate in node.post_gates):
+    if has_agent and any(gate_types.needs_folder(gate.type) for gate in node.post_gates):
         return False
     gate_types_used = [gate_types.GATES.get(gate.type) for gate in node.post_gates]
     needs_measures = any(gate_type is not None and gate_type.measures_work for gate_type in gate_types_used)
@@ -200,8 +200,8 @@ async def ask_reviewer(
     if claims is not None:
         needs = model_call.needs(attempt, provider, route)
         await claims.claim(attempt.request.attempt_id, attempt.usage, needs)
-    if attempt.record_prompts is not None:
-        await attempt.record_prompts()
+    if attempt.recorder is not None:
+        await attempt.recorder.record_prompts()
     return await time_limit.within(_TIMEOUT_MS, _complete(request, route, provider, attempt), attempt.usage.idle)
 
 

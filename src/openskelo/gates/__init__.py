@@ -17,6 +17,7 @@ import each other. So a gate gets what it needs of an attempt (a model to ask) i
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -24,12 +25,14 @@ from typing import Literal, TypeAlias
 
 from openskelo import errors
 from openskelo.extensions import Catalog
+from openskelo.handlers import file_access
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.project import Project
 from openskelo.providers import protocol
 from openskelo.structs import field, frozen
+from openskelo.values import path_scope
 
-#: How the loader reads a parameter; `json` accepts what the parameter's schema accepts.
+#: How the loader reads a parameter; `path` is a path or the port of one, `json` is what the schema accepts.
 ParameterKind: TypeAlias = Literal[
     "port",
     "expression",
@@ -43,6 +46,7 @@ ParameterKind: TypeAlias = Literal[
     "integer",
     "number",
     "choice",
+    "path",
     "json",
 ]
 _LONGEST_MS = 86_400_000
@@ -138,6 +142,8 @@ class Gate:
     #: It starts a program in `ctx.folder`, which may be the workspace of an agent: clients see that the node runs
     #: commands, and without a verdict the agent works again, because no workspace is opened for gates alone.
     runs_program: bool = False
+    #: It reads files in `ctx.folder`, so it is asked while that is open.
+    reads_folder: bool = False
 
 
 GATES: Mapping[str, Gate] = Catalog(__name__, "GATE", Gate)
@@ -156,6 +162,11 @@ def reads_all_values(gate_type: str) -> bool:
 def runs_program(gate_type: str) -> bool:
     """True if a gate of this type starts a program."""
     return gate_type in GATES and GATES[gate_type].runs_program
+
+
+def needs_folder(gate_type: str) -> bool:
+    """True if a gate of this type starts a program in the folder of the work, or reads files there."""
+    return gate_type in GATES and (GATES[gate_type].runs_program or GATES[gate_type].reads_folder)
 
 
 def passed(evidence: Mapping[str, Json] | None = None) -> Finding:
@@ -183,6 +194,25 @@ def text(parameters: JsonObject, key: str, default: str = "") -> str:
     """Return a text parameter."""
     value = parameters.get(key, default)
     return value if isinstance(value, str) else default
+
+
+def path_in_folder(parameters: JsonObject, key: str, ctx: GateContext) -> Path:
+    """Return the path that a parameter names: it, or the value of the port of that name, from the folder of the work.
+
+    Raise AttemptFailed DET_PATH_INVALID if it leads out of the folder, or into the project's own data.
+    """
+    name = parameters.get(key)
+    if isinstance(name, Mapping):
+        name = ctx.port(text(name, "port"))
+    fault = path_scope.find_fault(name) if isinstance(name, str) else "it is no text"
+    if fault is not None:
+        raise file_access.invalid_path(f"`{key}` is no path: {fault}")
+    root = Path(os.path.realpath(ctx.folder))
+    path = Path(os.path.realpath(root / str(name)))
+    data_dir = ctx.project.data_dir
+    if not path.is_relative_to(root) or (path.is_relative_to(data_dir) and not root.is_relative_to(data_dir)):
+        raise file_access.invalid_path(f"`{key}` leads out of the folder of the work, or into the project's own data")
+    return path
 
 
 def number(parameters: JsonObject, key: str, default: float) -> float:
@@ -221,6 +251,18 @@ def texts_parameter(doc: str, *, required: bool = False) -> Parameter:
     """Return a parameter that is a list of texts, at least one."""
     schema: JsonObject = {"type": "array", "minItems": 1, "items": _TEXT}
     return Parameter(kind="texts", schema=schema, doc=doc, required=required)
+
+
+def path_parameter(doc: str, *, required: bool = False) -> Parameter:
+    """Return a parameter that is a path, or `{port: NAME}` for the port that holds one."""
+    by_port: JsonObject = {
+        "type": "object",
+        "properties": {"port": _TEXT},
+        "required": ["port"],
+        "additionalProperties": False,
+    }
+    schema: JsonObject = {"anyOf": [_TEXT, by_port]}
+    return Parameter(kind="path", schema=schema, doc=f"{doc}: a path, or `{{port: NAME}}`", required=required)
 
 
 def flag_parameter(doc: str, *, default: bool) -> Parameter:

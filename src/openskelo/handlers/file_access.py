@@ -39,6 +39,8 @@ _INTERPRETER = re.compile(
 )
 #: Options of interpreters whose next word is code or the name of a module, no file.
 _CODE_FOLLOWS = frozenset({"-c", "-e", "-m", "--eval"})
+#: Files of every data dir.
+_DATA_DIR_FILES = ("version", "log.db")
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
@@ -68,6 +70,18 @@ def writable_roots(root: Path, declared: Sequence[Path]) -> tuple[Path, ...]:
 def is_inside(path: Path, roots: Sequence[Path]) -> bool:
     """True if the real `path` is one of the folders or is inside one."""
     return any(path.is_relative_to(root) for root in roots)
+
+
+def is_in_data_dir(path: Path, root: Path, data_dir: Path) -> bool:
+    """True if the real `path` is in the data dir, or in a folder of the project that is one.
+
+    An option or the environment names a data dir for one command. The next command does not know it, and it still
+    holds what runs have written.
+    """
+    folders = (folder for folder in (path, *path.parents) if folder.is_relative_to(root))
+    return path.is_relative_to(data_dir) or any(
+        all((folder / name).is_file() for name in _DATA_DIR_FILES) for folder in folders
+    )
 
 
 def find_planted(argv: Sequence[str], folder: Path, roots: Sequence[Path]) -> str | None:
@@ -184,7 +198,8 @@ def resolve_inside(text: str, roots: Sequence[Path], access: Access) -> tuple[Pa
     except (OSError, ValueError) as error:
         raise invalid_path(f"the path cannot be resolved: {error.__class__.__name__}") from error
     within = [root for root in roots if real != root and real.is_relative_to(root)]
-    if real.is_relative_to(access.data_dir) or any(_is_guarded(real, root) for root in (access.root, *within)):
+    is_guarded = any(_is_guarded(real, root) for root in (access.root, *within))
+    if is_guarded or is_in_data_dir(real, access.root, access.data_dir):
         raise invalid_path("the path leads into the project's own data", hint="choose a path outside of it")
     if within:
         return real, within[0]

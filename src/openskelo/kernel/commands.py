@@ -265,6 +265,14 @@ class Recover:
 
 
 @frozen_data
+class SkipTime:
+    """Leave time out of the run's wall time: up to `at` the system's clock has gone further than time has passed."""
+
+    at: int
+    skipped_ms: int
+
+
+@frozen_data
 class PauseRun:
     """Start nothing new until the run is resumed; attempts in flight go on to their end.
 
@@ -412,6 +420,7 @@ Command: TypeAlias = (
     | AskAboutCall
     | ReportInterrupted
     | Recover
+    | SkipTime
     | PauseRun
     | ResumeRun
     | ChangeMode

@@ -49,7 +49,7 @@ def decide(run: Run, command: commands.Command, meter: receipts.Meter = receipts
         raise Refused("the run does not exist yet", code="RUN_UNKNOWN")
     if run.ended:
         raise Refused("the run has ended", code="RUN_ENDED", hint="fork it to go on from one of its nodes")
-    if run.ending is not None and not isinstance(command, commands.Tick | commands.Recover):
+    if run.ending is not None and not isinstance(command, commands.Tick | commands.Recover | commands.SkipTime):
         raise Refused("the run is ending", code="RUN_ENDING")
     match command:
         case commands.ReportAttempt():
@@ -71,6 +71,8 @@ def decide(run: Run, command: commands.Command, meter: receipts.Meter = receipts
             return _interrupt(run, command, meter)
         case commands.Recover():
             return (events.RunRecovered(at=command.at),)
+        case commands.SkipTime():
+            return _skip_time(run, command)
         case commands.PauseRun():
             _check_text(command.by, command.reason)
             return _pause(run, command)
@@ -268,6 +270,14 @@ def _interrupt(run: Run, command: commands.ReportInterrupted, meter: receipts.Me
             spent=receipts.spent(usage),
         ),
     )
+
+
+def _skip_time(run: Run, command: commands.SkipTime) -> tuple[events.Event, ...]:
+    """Return the fact, or nothing if the run was not busy: then no time is counted that could be left out."""
+    if run.active_since is None:
+        return ()
+    skipped_ms = min(command.skipped_ms, command.at - run.active_since)
+    return (events.RunTimeSkipped(at=command.at, skipped_ms=skipped_ms),) if skipped_ms > 0 else ()
 
 
 def _pause(run: Run, command: commands.PauseRun) -> tuple[events.Event, ...]:

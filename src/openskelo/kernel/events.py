@@ -431,6 +431,17 @@ class RunRecovered:
 
 
 @frozen_data
+class RunTimeSkipped:
+    """The system's clock went on without the run: it was set, the machine slept, or no process drove the run.
+
+    The time skipped is in the times of the events, and is no wall time of the run and of its attempts.
+    """
+
+    at: int
+    skipped_ms: int
+
+
+@frozen_data
 class RunPaused:
     """Nothing new starts until the run is resumed."""
 
@@ -620,6 +631,7 @@ Event: TypeAlias = (
     | RunStalled
     | ArtifactCreated
     | RunRecovered
+    | RunTimeSkipped
     | RunPaused
     | RunResumed
     | RunModeChanged
@@ -631,6 +643,7 @@ Event: TypeAlias = (
 TYPES: Mapping[str, type[Event]] = {
     "run.created": RunCreated,
     "run.recovered": RunRecovered,
+    "run.time_skipped": RunTimeSkipped,
     "run.paused": RunPaused,
     "run.resumed": RunResumed,
     "run.mode": RunModeChanged,

@@ -248,6 +248,7 @@ _PLAIN: Mapping[str, Check] = {
 NEVER_PRUNED = frozenset(
     {
         "run.recovered",
+        "run.time_skipped",
         "run.paused",
         "run.resumed",
         "run.mode",

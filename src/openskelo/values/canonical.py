@@ -121,7 +121,7 @@ def loads_canonical(data: bytes) -> Json:
     not JSON.
     """
     value = orjson.loads(data)
-    if _SIXTEEN_DIGITS in data.translate(_AS_ZERO):
+    if _is_mostly_text(data) or _SIXTEEN_DIGITS in data.translate(_AS_ZERO):
         return _restore_doubles(value)
     return value
 

@@ -29,24 +29,26 @@ from openskelo.workflows.text import cursor, problems, source
 MAX_DEPTH = 8
 
 
-def load(path: Path | str, *, root: Path | None = None) -> definition.Workflow:
+def load(path: Path | str, *, root: Path | None = None, data_dir: Path | str | None = None) -> definition.Workflow:
     """Return the workflow in a file. Raise InvalidWorkflow with every error.
 
-    `root` is the project root; without it the nearest one above the file.
+    `root` is the project root; without it the nearest one above the file. `data_dir` is as for `check`.
     """
-    return _or_raise(check(path, root=root))
+    return _or_raise(check(path, root=root, data_dir=data_dir))
 
 
-def from_document(document: JsonObject, *, root: Path | None = None, file: str = "<document>") -> definition.Workflow:
+def from_document(
+    document: JsonObject, *, root: Path | None = None, data_dir: Path | str | None = None, file: str = "<document>"
+) -> definition.Workflow:
     """Return the workflow in a document in memory. Raise InvalidWorkflow with every error.
 
-    Without `root` the document has no project.
+    Without `root` the document has no project. `data_dir` is as for `check`.
     """
-    return _or_raise(check_document(document, root=root, file=file))
+    return _or_raise(check_document(document, root=root, data_dir=data_dir, file=file))
 
 
 def check(
-    path: Path | str, *, root: Path | None = None, data_dir: Path | None = None
+    path: Path | str, *, root: Path | None = None, data_dir: Path | str | None = None
 ) -> tuple[definition.Workflow | None, tuple[problems.Problem, ...]]:
     """Return the workflow in a file (None if there are errors), and all Problems including warnings.
 
@@ -62,7 +64,7 @@ def check(
 
 
 def check_document(
-    document: JsonObject, *, root: Path | None = None, data_dir: Path | None = None, file: str = "<document>"
+    document: JsonObject, *, root: Path | None = None, data_dir: Path | str | None = None, file: str = "<document>"
 ) -> tuple[definition.Workflow | None, tuple[problems.Problem, ...]]:
     """Return the same as `check`, for a document in memory; files that it uses are relative to `root`."""
     try:
@@ -107,7 +109,7 @@ def _is_unrelated(value: Json) -> bool:
 
 
 def _check(
-    text: source.Source, root: Path | None, data_dir: Path | None, *, folder: Path | None, name: str | None
+    text: source.Source, root: Path | None, data_dir: Path | str | None, *, folder: Path | None, name: str | None
 ) -> tuple[definition.Workflow | None, tuple[problems.Problem, ...]]:
     settings, project_problems = (project_file.ProjectFile(), ()) if root is None else project_file.check(root)
     report = text.report()

@@ -20,6 +20,7 @@ import yaml
 
 import openskelo
 from openskelo.agent_settings import Provider
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.testing import agent_conformance, scripted_model_server
 from tests.agents import agents_under_test, repository
@@ -62,10 +63,10 @@ class Project:
         tree = str(self.place / "tree")
         return repository.block(*(line.replace("TREE", tree) for line in lines), **block)
 
-    def play(self, *lines: str, answers: tuple[Answer, ...] = (), **block: Json) -> JsonObject:
+    def play(self, *lines: str, answers: tuple[Answer, ...] = (), **block: Json) -> RunDocument:
         """Return the document of a run in which each question gets the next answer."""
 
-        async def story() -> JsonObject:
+        async def story() -> RunDocument:
             async with repository.engine(self.root) as engine:
                 flow = openskelo.from_document(self.document(*lines, **block), root=self.root)
                 await engine.start(flow, run_id=self.run_id)
@@ -78,10 +79,10 @@ class Project:
         assert agent_conformance.processes_with(str(self.place)) == []
         return document
 
-    def go_on(self) -> JsonObject:
+    def go_on(self) -> RunDocument:
         """Return the document of the run after another engine has resumed it."""
 
-        async def story() -> JsonObject:
+        async def story() -> RunDocument:
             async with repository.engine(self.root) as engine:
                 await engine.resume(self.run_id)
                 return await engine.wait(self.run_id)
@@ -117,13 +118,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[MakePr
         yield lambda provider: Project(tmp_path, provider, model)
 
 
-def _outputs(document: JsonObject) -> dict[str, Any]:
+def _outputs(document: RunDocument) -> dict[str, Any]:
     assert document["ending"] == "ok", document.get("error")
     return cast("dict[str, Any]", cast("dict[str, Any]", document["nodes"])["work"]["outputs"])
 
 
-def _error(document: JsonObject) -> dict[str, Any]:
-    return cast("dict[str, Any]", document["error"])
+def _error(document: RunDocument) -> dict[str, Any]:
+    return cast("dict[str, Any]", document.get("error"))
 
 
 # -- a turn -----------------------------------------------------------------------------------------------------------
@@ -206,7 +207,7 @@ def test_a_question_of_its_own_is_a_form_and_its_answer_reaches_the_model(projec
 def test_a_cancelled_run_ends_the_agent_and_keeps_what_was_done(project: MakeProject, provider: Provider) -> None:
     made = project(provider).configure()
 
-    async def story() -> JsonObject:
+    async def story() -> RunDocument:
         async with repository.engine(made.root) as engine:
             flow = openskelo.from_document(made.document("@run touch made.txt", "@slow 60"), root=made.root)
             await engine.start(flow, run_id=made.run_id)
@@ -225,7 +226,7 @@ def test_an_agent_that_is_killed_in_a_turn_fails_it_with_what_it_has_done(
 ) -> None:
     made = project(provider).configure(sandbox="none")
 
-    async def story() -> JsonObject:
+    async def story() -> RunDocument:
         async with repository.engine(made.root) as engine:
             flow = openskelo.from_document(made.document("@run touch made.txt", "@slow 60"), root=made.root)
             await engine.start(flow, run_id=made.run_id)
@@ -310,7 +311,7 @@ def test_a_question_outlives_the_server_and_its_answer_is_used(project: MakeProj
 
     _start_and_kill(made, (command, "@say Done.", "@next", command, "@say Done."), is_asked)
 
-    async def story() -> JsonObject:
+    async def story() -> RunDocument:
         async with repository.engine(made.root) as engine:
             (approval,) = cast("list[JsonObject]", (await engine.show(made.run_id))["approvals"])
             await engine.answer(str(approval["id"]), status="approved", by="ada")

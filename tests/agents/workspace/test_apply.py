@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from pathlib import Path
 from typing import Any, cast
@@ -20,7 +21,7 @@ from tests.cli.conftest import Result, Skelo
 def _run(root: Path, *lines: str, **fields: Json) -> str:
     document = repository.play(root, repository.block(*lines, **fields))
     assert document["ending"] == "ok", document.get("error")
-    return cast("str", document["runId"])
+    return document["runId"]
 
 
 def _state(root: Path) -> dict[str, Any]:
@@ -329,7 +330,7 @@ def _with_apply(root: Path, *lines: str) -> tuple[dict[str, Any], str]:
         "outputs": {"branch": "string", "commit": "string", "files_changed": {"type": "array"}},
     }
     document = repository.play(root, {**flow, "blocks": [*cast("list[Json]", flow["blocks"]), take]})
-    return cast("dict[str, Any]", document["nodes"])["take"], cast("str", document["runId"])
+    return cast("dict[str, Any]", document["nodes"])["take"], document["runId"]
 
 
 def test_a_block_commits_the_changes_of_another_block(tmp_path: Path) -> None:
@@ -389,6 +390,15 @@ def test_force_removes_a_workspace_whose_folder_is_gone_and_whose_tear_down_fail
     assert _skelo(root, "workspaces", "remove", "last", "--force").code == 0
     assert repository.git(root, "branch", "--list", "skelo/*") == ""
     assert not place.place.exists()
+
+
+def test_a_workspace_whose_folder_is_gone_is_listed_so(tmp_path: Path) -> None:
+    root = repository.make(tmp_path)
+    _run(root, "@write new.txt one\\n", "@say Done.")
+    shutil.rmtree(_place(root).tree)
+    assert "/work, changes not applied, its folder is gone\n" in _skelo(root, "workspaces").out
+    (row,) = _skelo(root, "workspaces", "--json").document["workspaces"]
+    assert (row["gone"], row["changed"]) == (True, True)
 
 
 @pytest.mark.parametrize("end", ["exit 3", "kill -9 $PPID"])

@@ -68,6 +68,23 @@ def test_it_has_the_files_of_the_commit_on_a_branch_of_its_own(tmp_path: Path) -
     assert set(repository.git(root, "for-each-ref", "--format=%(refname:short)").split()) == branches
 
 
+def test_the_log_says_which_of_the_users_files_are_not_there(tmp_path: Path) -> None:
+    root = repository.make(tmp_path)
+    other = tmp_path / "other"
+    subprocess.run(["git", "init", "--quiet", str(other)], check=True)
+    repository.git(other, "commit", "--quiet", "--allow-empty", "-m", "one")
+    repository.git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "part")
+    _commit(root)
+    (root / "hello.txt").write_text("not committed")
+    notes = create_workspace.WorkspaceNotes()
+    place = asyncio.run(create_workspace.open_workspace(_project(root), WorkspaceSettings(), RUN, "work", notes))
+    assert list((place.tree / "part").iterdir()) == []
+    assert notes.lines == [
+        "your uncommitted changes are not in the workspace: hello.txt",
+        "submodules are empty in the workspace, and changes in them are not kept: part",
+    ]
+
+
 def test_nodes_with_similar_ids_have_workspaces_and_branches_of_their_own(tmp_path: Path) -> None:
     root = repository.make(tmp_path)
     nodes = ("outer/inner", "outer_inner", "outer-inner", "outer", "outer-", "outer/lock")
@@ -197,10 +214,10 @@ def test_a_set_up_that_fails_fails_the_turn_before_any_prompt(tmp_path: Path) ->
     setup = [["sh", "-c", "echo made > half.txt; echo no database >&2; exit 3"]]
     root = repository.make(tmp_path, workspace={"setup": setup})
     document = repository.play(root, repository.block("@say hello"))
-    error = cast("dict[str, Any]", document["error"])
+    error = cast("dict[str, Any]", document.get("error"))
     assert (document["ending"], error["code"]) == ("failed", "WORKSPACE_SETUP")
     assert error["message"].endswith("of the workspace ended with 3: no database")
-    types = [event["type"] for event in repository.events(root, cast("str", document["runId"]))]
+    types = [event["type"] for event in repository.events(root, document["runId"])]
     assert "session.opened" not in types
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,31 @@ def test_a_linked_folder_is_checked(tmp_path: Path) -> None:
     assert [found.file for found in sync_celery.check_paths([tmp_path / "code"]).violations] == ["linked/a.py"]
 
 
+def test_links_that_cross_do_not_multiply_what_is_behind_them(tmp_path: Path) -> None:
+    for name in "abcdefgh":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.py").write_text(_UNLIMITED)
+        for other in "abcdefgh":
+            (tmp_path / name / f"to_{other}").symlink_to(tmp_path / other)
+    report = sync_celery.check_paths([tmp_path])
+    assert [found.file for found in report.violations] == [f"{name}/{name}.py" for name in "abcdefgh"]
+
+
+def test_a_folder_that_cannot_be_looked_at_is_unreadable(tmp_path: Path) -> None:
+    """The path of the folder is longer than the system allows, which is an error for the administrator as well."""
+    folder = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(25):
+        os.mkdir("f" * 200, dir_fd=folder)
+        inner = os.open("f" * 200, os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = inner
+    os.close(folder)
+    (tmp_path / "a.py").write_text(_UNLIMITED)
+    report = sync_celery.check_paths([tmp_path])
+    assert [found.file for found in report.violations] == ["a.py"]
+    assert [entry.message for entry in report.unreadable] == ["it cannot be read: File name too long"]
+
+
 def test_a_pipe_is_unreadable(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.py")
     assert _unreadable(sync_celery.check_paths([tmp_path])) == [
@@ -145,6 +171,24 @@ def test_a_long_chain_of_operators_is_read() -> None:
 def test_lists_in_lists_cost_no_exponential_time() -> None:
     source = "x = 1\n" + "x = [x, x]\n" * 200 + "def f(x):\n" + "    x = (x, x), [x]\n" * 200
     assert sync_celery.check_source(source).ok
+
+
+MANY: dict[str, Callable[[int], str]] = {
+    "branches": lambda n: f"if a{n}:\n    x{n} = {n}\nelse:\n    x{n} = None\n",
+    "rebindings": lambda n: f"x = f(x, {n})\n",
+    "functions that rebind": lambda n: f"def f{n}():\n    global x\n    x = g(x)\n    x = {n}\n",
+    "attempts": lambda n: f"try:\n    x{n} = {n}\nexcept E:\n    x{n} = None\n",
+    "star imports": lambda n: f"from m{n} import *\nf{n}()\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", MANY)
+def test_twenty_thousand_of_a_kind_are_read(kind: str) -> None:
+    """A design that copies all names for each of them takes longer than a test may."""
+    source = "import requests\n" + "".join(map(MANY[kind], range(20_000))) + "requests.get('u')\n"
+    report = sync_celery.check_source(source)
+    assert [(found.code, report.unreadable) for found in report.violations] == [("NO_TIMEOUT", ())]
 
 
 def test_nested_loops_cost_no_exponential_time() -> None:

@@ -21,8 +21,8 @@ def _snippets() -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-def test_there_are_at_least_sixty_snippets() -> None:
-    assert len(_snippets()) >= 60
+def test_there_are_at_least_a_hundred_snippets() -> None:
+    assert len(_snippets()) >= 100
 
 
 @pytest.mark.parametrize("name", _snippets())

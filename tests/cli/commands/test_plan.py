@@ -16,6 +16,7 @@ import pytest
 import openskelo
 from openskelo.kernel.json import JsonObject
 from openskelo.providers import config
+from tests import forked_skelo
 from tests.cli.conftest import SKELO, Result, Skelo, clean_environment
 from tests.cli.terminals import Terminal
 from tests.providers.servers import loopback, openai_chat
@@ -215,15 +216,8 @@ def test_ctrl_c_at_the_question_is_a_no(skelo: Skelo) -> None:
 def test_what_was_interrupted_goes_on_with_resume_and_only_there(stop: signal.Signals, skelo: Skelo) -> None:
     release = threading.Event()
     with _server(skelo, _say(WRONG), loopback.Hang(release=release), _say(GOOD)) as server:
-        words = [SKELO, "plan", "double a number", "--expert", "writer", "--json"]
-        process = subprocess.Popen(
-            words,
-            cwd=skelo.folder,
-            env=clean_environment() | KEY,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        words = ["plan", "double a number", "--expert", "writer", "--json"]
+        process = forked_skelo.start(words, folder=skelo.folder, env=clean_environment() | KEY)
         _until(lambda: len(server.asked) == 2)
         process.send_signal(stop)
         out, err = process.communicate(timeout=20)
@@ -315,7 +309,7 @@ def test_the_embedded_model_drafts_a_plan_out_of_the_box(skelo: Skelo) -> None:
 
 def _start_alike(skelo: Skelo, run_id: str) -> str:
     """Start another run whose id begins in the same way, and return its id."""
-    twin = f"{run_id[:9]}{'0000' if run_id[9:13] != '0000' else '1111'}{run_id[13:]}"
+    twin = f"{run_id[:9]}{'0' if run_id[9] != '0' else '1'}{run_id[10:]}"  # nine characters alike, the tenth is not
     skelo.write("double.json", json.dumps(GOOD))
 
     async def start() -> None:

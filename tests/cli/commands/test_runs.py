@@ -8,14 +8,14 @@ import re
 import shutil
 import signal
 import sqlite3
-import subprocess
 import time
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import SKELO, Result, Skelo, clean_environment
+from tests import forked_skelo
+from tests.cli.conftest import Result, Skelo, clean_environment
 from tests.cli.terminals import Terminal
 
 CHAIN = """\
@@ -345,18 +345,10 @@ def test_a_spent_budget_exits_4(skelo: Skelo) -> None:
     assert (result.code, result.document["ending"]) == (4, "budget_exceeded")
 
 
-def _start_slow(skelo: Skelo, flow: str = SLOW, handler: str = WAIT) -> subprocess.Popen[str]:
+def _start_slow(skelo: Skelo, flow: str = SLOW, handler: str = WAIT) -> forked_skelo.ForkedProcess:
     skelo.write("slow.yaml", flow)
     skelo.write("handlers/wait.py", handler)
-    process = subprocess.Popen(
-        [SKELO, "run", "slow.yaml", "--json"],
-        cwd=skelo.folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=clean_environment(),
-    )
+    process = forked_skelo.start(["run", "slow.yaml", "--json"], folder=skelo.folder, env=clean_environment())
     deadline = time.monotonic() + 100
     while not (skelo.folder / "started").exists():
         assert process.poll() is None, process.communicate()
@@ -387,7 +379,7 @@ def test_ctrl_c_in_the_last_step_lets_a_once_effect_finish_and_with_it_the_run(s
     assert any("run paused" in line for line in iter(process.stderr.readline, ""))
     (skelo.folder / "go").touch()
     out, err = process.communicate(timeout=20)
-    ended = Result(code=process.returncode, out=out, err=err)
+    ended = Result(code=process.wait(), out=out, err=err)
     assert (ended.code, ended.document["status"], ended.document["ending"]) == (0, "completed", "ok")
 
 
@@ -459,13 +451,8 @@ def test_a_cut_effect_is_asked_about_and_its_outputs_are_read_by_their_schema(sk
 
 def test_events_follow_a_run_that_another_process_drives(skelo: Skelo) -> None:
     process = _start_slow(skelo)
-    follower = subprocess.Popen(
-        [SKELO, "events", "last", "--follow", "--json"],
-        cwd=skelo.folder,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=clean_environment(),
-    )
+    words = ["events", "last", "--follow", "--json"]
+    follower = forked_skelo.start(words, folder=skelo.folder, env=clean_environment())
     assert follower.stdout is not None
     assert '"type":"run.created"' in follower.stdout.readline()
     (skelo.folder / "go").touch()

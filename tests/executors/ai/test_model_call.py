@@ -350,16 +350,28 @@ def test_feedback_without_measure_is_told_without_its_evidence(tmp_path: Path) -
     assert '"verdicts":[{"gate":"g","passed":false,"reason":"too long"}]' in provider.asked[0].messages[-1].text
 
 
-def test_an_answer_cut_at_its_limit_is_not_tried_again(tmp_path: Path) -> None:
-    cut = protocol.Answer(text='{"text": "and so', finish_reason="length", usage=protocol.Usage(tokens_out=200))
-    found = ask(tmp_path, scripted.Scripted([cut]))
-    assert found.failure == outcome.Failure(
-        code="PROVIDER_TRUNCATED",
-        message="the answer was cut at its token limit before it was complete (raise max_tokens, or ask for less)",
-        retryable=False,
-        happened="yes",
+CUT = protocol.Answer(text='{"text": "and so', finish_reason="length", usage=protocol.Usage(tokens_out=200))
+
+
+def test_an_answer_cut_at_its_limit_is_repairable_and_kept(tmp_path: Path) -> None:
+    message = "the answer was cut at its token limit before it was complete (raise max_tokens, or ask for less)"
+    found = asked_of(tmp_path, scripted.Scripted([CUT]))
+    assert found.outcome.failure == outcome.Failure(
+        code="PROVIDER_TRUNCATED", message=message, retryable=False, repairable=True, happened="yes"
     )
-    assert found.metrics.tokens_out == 200
+    assert found.outcome.feedback == {"code": "PROVIDER_TRUNCATED", "message": message, "answer": CUT.text}
+    assert texts(found)["answer.refused.txt"] == CUT.text
+    assert found.outcome.metrics.tokens_out == 200
+
+
+def test_after_a_cut_answer_the_model_is_told_to_use_fewer_words_and_not_shown_it(tmp_path: Path) -> None:
+    detail: JsonObject = {"code": "PROVIDER_TRUNCATED", "message": "the answer was cut", "answer": CUT.text}
+    told = (
+        "An earlier answer was too long and was cut. Use fewer and simpler words, "
+        "and answer with one whole JSON object."
+    )
+    feedback: JsonObject = {"attempt": 1, "error": {"code": "PROVIDER_TRUNCATED"}, "verdicts": [], "detail": detail}
+    assert prompted(tmp_path, feedback) == [("user", ""), ("user", told)]
 
 
 def test_without_a_provider_nothing_is_tried_twice(tmp_path: Path) -> None:

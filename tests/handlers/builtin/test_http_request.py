@@ -239,7 +239,7 @@ def test_every_refusal_has_its_code(
 @pytest.mark.parametrize(
     ("path", "config", "code", "happened"),
     [
-        ("/slow", {"timeout_ms": 100}, "TIMEOUT", "unknown"),
+        ("/slow", {"timeout_ms": 2_000}, "TIMEOUT", "unknown"),
         ("/broken", {}, "HTTP_FAILED", "unknown"),
         ("/half", {}, "HTTP_FAILED", "unknown"),
         ("/gzip", {}, "HTTP_FAILED", "yes"),

@@ -58,6 +58,7 @@ def test_it_gives_content_path_and_size(
         ({"where": "link.txt"}, {"path_from": "where"}, "DET_PATH_INVALID"),
         ({"where": "/etc/hostname"}, {"path_from": "where"}, "DET_PATH_INVALID"),
         ({"where": ".skelo/keys/ed25519.pem"}, {"path_from": "where"}, "DET_PATH_INVALID"),
+        ({"where": "state/session.key"}, {"path_from": "where"}, "DET_PATH_INVALID"),
         ({}, {"path": "big.txt", "max_bytes": 10}, "DET_TOO_LARGE"),
         ({}, {"path": "binary"}, "DET_DECODE_FAILED"),
         ({}, {}, "DET_CONFIG_INVALID"),
@@ -71,6 +72,9 @@ def test_every_refusal_has_its_code(
     (root / "folder").mkdir(parents=True)
     (root / ".skelo" / "keys").mkdir(parents=True)
     (root / ".skelo" / "keys" / "ed25519.pem").write_text("key")
+    (root / "state").mkdir()  # where `skelo serve --data-dir state` has kept its runs
+    for name in ("version", "log.db", "session.key"):
+        (root / "state" / name).write_text("1")
     (tmp_path / "secret.txt").write_text("no")
     (root / "link.txt").symlink_to(tmp_path / "secret.txt")
     (root / "big.txt").write_text("x" * 11)

@@ -100,7 +100,7 @@ test("a call can be allowed for longer only with a rule, and changed only with a
     "Allow once",
     "Allow for this turn",
     "Allow for this run",
-    "Edit and allow",
+    "Modify and allow",
     "Deny",
   ]);
   expect(names({ form, call: { question: true } })).toEqual([null, null, null, "Answer", "Decline"]);

@@ -98,7 +98,7 @@ function callChoices(approval: Pick<Approval, "form" | "call">): Partial<Choices
     modified:
       properties(approval.form).length === 0
         ? null
-        : { name: "Edit and allow", means: "The agent makes the call with the arguments as you change them." },
+        : { name: "Modify and allow", means: "The agent makes the call with the arguments as you modify them." },
     denied: { name: "Deny", means: "The agent does not make the call, is told your reason, and goes on." },
   };
 }

@@ -67,7 +67,7 @@ class AgentProcess:
             raise errors.AttemptFailed(
                 f"{argv[0]} cannot be started: {error.strerror or error}",
                 code="AGENT_NOT_STARTED",
-                hint="`skelo agents` lists what is installed",
+                hint="correct `command` in skelo.yaml",
                 retryable=False,
             ) from error
         process = cls(child, guard, mark, stderr)

@@ -174,7 +174,7 @@ def confine(sandbox: Sandbox, access: Access, argv: Sequence[str], environment: 
         raise errors.AttemptFailed(
             f"{argv[0]} cannot be started: No such file or directory",
             code="AGENT_NOT_STARTED",
-            hint="`skelo agents` lists what is installed",
+            hint="correct `command` in skelo.yaml",
             retryable=False,
         )
     whole = (str(program), *argv[1:])

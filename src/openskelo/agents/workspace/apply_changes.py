@@ -9,11 +9,9 @@ instead, if nothing of the user's own is in the way.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
@@ -173,7 +171,7 @@ async def _send(place: workspace.Workspace, repository: Path, commit: str, paren
 
     It is our own git dir that packs, so that nothing which the user's repository says about programs is obeyed.
     """
-    objects = await _git_path(repository, "objects")
+    objects = await workspace.git_path(repository, "objects")
     environment = {
         **place.git_environment,
         "GIT_OBJECT_DIRECTORY": str(objects),
@@ -190,39 +188,21 @@ async def _send(place: workspace.Workspace, repository: Path, commit: str, paren
         raise git.failed("pack-objects", pack)
 
 
-async def _git_path(repository: Path, name: str) -> Path:
-    return (repository / (await git.read(repository, "rev-parse", "--git-path", name)).strip()).absolute()
-
-
 async def _change_files(
     place: workspace.Workspace, repository: Path, head: str, merged: str, changes: Mapping[str, str]
 ) -> None:
-    """Change the user's files as the merge says, and neither index nor branch; raise Refused WORKSPACE_DIRTY.
-
-    A copy of the user's index says which files are as they were checked out. It is read and thrown away by our own git
-    dir.
-    """
-    with tempfile.TemporaryDirectory(dir=place.shadow, prefix="index-") as folder:
-        index = Path(folder) / "index"
-        with contextlib.suppress(FileNotFoundError):
-            shutil.copyfile(await _git_path(repository, "index"), index)
-        environment = {
-            "GIT_DIR": str(place.shadow),
-            "GIT_WORK_TREE": str(repository),
-            "GIT_INDEX_FILE": str(index),
-        }
-        await git.run(repository, "update-index", "-q", "--refresh", timeout_ms=_GIT_MS, environment=environment)
-        options = ("--name-only", "-z", "--no-renames", "--ignore-submodules=all")
-        dirty = set(await git.read_fields(repository, "diff-index", *options, head, environment=environment))
-        for name, kind in changes.items():
-            if kind == "A" and (obstacle := _in_the_way(repository, name, changes)) is not None:
-                dirty.add(obstacle)
-        if dirty:
-            raise errors.Refused(
-                f"you have changes of your own in {_listed(dirty)}",
-                code="WORKSPACE_DIRTY",
-                hint="commit, move or remove them first, or apply without --here; nothing was changed",
-            )
+    """Change the user's files as the merge says, and neither index nor branch; raise Refused WORKSPACE_DIRTY."""
+    dirty = await place.changes_of_user(repository, head)
+    for name, kind in changes.items():
+        if kind == "A" and (obstacle := _in_the_way(repository, name, changes)) is not None:
+            dirty.add(obstacle)
+    if dirty:
+        raise errors.Refused(
+            f"you have changes of your own in {_listed(dirty)}",
+            code="WORKSPACE_DIRTY",
+            hint="commit, move or remove them first, or apply without --here; nothing was changed",
+        )
+    async with place.user_index(repository) as environment:
         await git.read(repository, "read-tree", "-m", "-u", head, merged, timeout_ms=_GIT_MS, environment=environment)
 
 

@@ -11,7 +11,7 @@ import os
 import shutil
 import socket
 import stat
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from pathlib import Path
 
 from openskelo import agent_settings, errors
@@ -22,6 +22,10 @@ from openskelo.project import Project
 from openskelo.structs import field, frozen, mutable
 
 _GIT_MS = 300_000
+#: How git marks the entry of a submodule.
+_SUBMODULE = "160000 "
+#: How many files a line of the log names.
+_MAX_NAMES = 10
 
 
 @mutable
@@ -65,6 +69,7 @@ async def _create(wanted: agent_settings.WorkspaceSettings, made: workspace.Work
         await _check_branch(made.origin)
     made.write_origin(ready=False)
     await _create_tree(made)
+    notes.lines += [line async for line in _what_is_not_there(made)]
     await blocking_call.run(lambda: _copy_ignored(made))
     if not made.folder.is_dir():
         raise _no_repository(wanted.repository, f"has no folder {wanted.folder!r}")
@@ -204,6 +209,25 @@ async def _create_tree(made: workspace.Workspace) -> None:
     await made.create_shadow()
     await made.check_out()
     await _point_to_branch(made)
+
+
+async def _what_is_not_there(made: workspace.Workspace) -> AsyncIterator[str]:
+    """Yield a line about the user's uncommitted changes, and one about submodules, which are empty folders."""
+    if made.origin.kind == "none":
+        return
+    changed = await made.changes_of_user(Path(made.origin.repository), made.origin.base)
+    if changed:
+        yield f"your uncommitted changes are not in the workspace: {_shortened(changed)}"
+    entries = await made.shadow_git("ls-files", "--stage", "-z")
+    submodules = [entry.partition("\t")[2] for entry in entries.split("\0") if entry.startswith(_SUBMODULE)]
+    if submodules:
+        yield f"submodules are empty in the workspace, and changes in them are not kept: {_shortened(submodules)}"
+
+
+def _shortened(names: Collection[str]) -> str:
+    shown = ", ".join(git.printable(name) for name in sorted(names)[:_MAX_NAMES])
+    more = len(names) - _MAX_NAMES
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 async def _add_worktree(made: workspace.Workspace) -> None:

@@ -236,16 +236,39 @@ class Workspace:
         await git.read(self.place, "init", "--quiet", "--bare", str(self.shadow))
         (self.shadow / "info").mkdir(exist_ok=True)
         (self.shadow / "info" / "attributes").write_text(_ATTRIBUTES)
-        repository = Path(self.origin.repository)
         if self.origin.base:
-            path = (await git.read(repository, "rev-parse", "--git-path", "objects")).strip()
-            objects = (repository / path).absolute()
+            objects = await git_path(Path(self.origin.repository), "objects")
             (self.shadow / "objects" / "info" / "alternates").write_text(f"{objects}\n")
             await self.shadow_git("read-tree", self.origin.base)  # so that the first `add` need not hash every file
 
     async def check_out(self) -> None:
         """Write the files of the base commit, byte by byte: no filter or conversion of the repository is applied."""
         await self.shadow_git("read-tree", "--reset", "-u", self.origin.base)
+
+    async def changes_of_user(self, repository: Path, commit: str) -> set[str]:
+        """Return the tracked files of the user's repository that are not as in the commit.
+
+        A copy of the user's index says which files are as they were checked out. It is read by our own git dir.
+        """
+        async with self.user_index(repository) as environment:
+            options = ("--name-only", "-z", "--no-renames", "--ignore-submodules=all")
+            return set(await git.read_fields(repository, "diff-index", *options, commit, environment=environment))
+
+    @contextlib.asynccontextmanager
+    async def user_index(self, repository: Path) -> AsyncGenerator[dict[str, str]]:
+        """Yield the environment for our own git dir with the user's files and a copy of the user's index."""
+        with tempfile.TemporaryDirectory(dir=self.shadow, prefix="index-") as folder:
+            index = Path(folder) / "index"
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copyfile(await git_path(repository, "index"), index)
+            environment = {
+                "GIT_DIR": str(self.shadow),
+                "GIT_WORK_TREE": str(repository),
+                "GIT_INDEX_FILE": str(index),
+            }
+            refresh = ("update-index", "-q", "--refresh")
+            await git.run(repository, *refresh, timeout_ms=_GIT_MS, environment=environment)
+            yield environment
 
     async def run_commands(self, commands: Sequence[Sequence[str]], lines: list[str]) -> None:
         """Run set-up or tear-down commands in the tree; raise AttemptFailed WORKSPACE_SETUP if one fails."""
@@ -264,6 +287,11 @@ class Workspace:
     def environment(self) -> dict[str, str]:
         """Return the variables that tell a program of this workspace about it."""
         return {f"SKELO_PORT_{index + 1}": str(port) for index, port in enumerate(self.origin.ports)}
+
+
+async def git_path(repository: Path, name: str) -> Path:
+    """Return where the user's git keeps a part of its repository."""
+    return (repository / (await git.read(repository, "rev-parse", "--git-path", name)).strip()).absolute()
 
 
 def file_name(text: str) -> str:

@@ -1,7 +1,7 @@
 """Checks that Python code can run in a synchronous Celery worker: `check_paths` for files, `check_source` for a text.
 
     python_files      which files of a folder are checked
-    module_analysis   reads a module and finds calls, imports and syntax      (abstract_values, scopes, calls)
+    analysis/         reads a module and finds calls, imports and syntax
     rules             which of these a worker cannot bear
     report            what was found
 
@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from openskelo import errors, files
-from openskelo.checks.sync_celery import module_analysis, python_files, rules
+from openskelo.checks.sync_celery import analysis, python_files, rules
 from openskelo.checks.sync_celery.report import Report, Suppressed, Unreadable, Violation
 
 #: A larger file is not read: parsing takes a hundred times the file's size in memory.
@@ -51,7 +51,7 @@ def check_source(source: str | bytes, file: str = "<text>") -> Report:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the code that is read, such as invalid escapes
             tree = ast.parse(data)
-        found = module_analysis.analyse(tree)
+        found = analysis.analyse(tree)
         text = _decode(data)
     except SyntaxError as error:
         return _unreadable(file, f"it does not parse: {error.msg}", error.lineno or 1)
@@ -73,7 +73,7 @@ def _check_file(found: python_files.PythonFile) -> Report:
     return check_source(data, found.name)
 
 
-def _report(file: str, found: Iterable[module_analysis.Found], text: str) -> Report:
+def _report(file: str, found: Iterable[analysis.Found], text: str) -> Report:
     lines = text.split("\n")
     reasons = _reasons(text)
     violations, suppressed = list[Violation](), list[Suppressed]()
@@ -114,7 +114,7 @@ def _decode(data: bytes) -> str:
     return io.TextIOWrapper(io.BytesIO(data), encoding).read()
 
 
-def _column(lines: Sequence[str], finding: module_analysis.Found) -> int:
+def _column(lines: Sequence[str], finding: analysis.Found) -> int:
     """Return the column in characters, from 1; the parser counts bytes."""
     line = lines[finding.line - 1] if 0 < finding.line <= len(lines) else ""
     return len(line.encode("utf-8", "replace")[: finding.column].decode("utf-8", "replace")) + 1

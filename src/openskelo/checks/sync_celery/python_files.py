@@ -1,7 +1,12 @@
-"""The files of a folder that are checked: Python files, except those of virtual environments, caches and `.git`."""
+"""The files of a folder that are checked: Python files, except those of virtual environments, caches and `.git`.
+
+Each folder is read once: first the real folders, then the targets of links, so that links which cross do not multiply
+the files behind them.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,11 +17,12 @@ _LEFT_OUT = frozenset(
     {".git", ".hg", ".svn", "__pycache__", ".venv", "venv", ".tox", ".nox", ".eggs", "node_modules", "site-packages"}
     | {".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".ipynb_checkpoints"}
 )
+_PYTHON = (".py", ".pyw")
 
 
 @frozen
 class PythonFile:
-    """A file to check."""
+    """A file to check, or a folder that cannot be read."""
 
     path: Path
     name: str
@@ -31,40 +37,53 @@ def exists(path: Path) -> bool:
 
 def find(path: Path) -> Iterator[PythonFile]:
     """Yield the file at this path, or the Python files of the folder, sorted by name."""
-    if not path.is_dir():
+    if not os.path.isdir(path):  # noqa: PTH112 -- Path.is_dir raises where it may not look
         yield PythonFile(path=path, name=str(path))
         return
-    yield from _in_folder(path, path, {_identity(path)})
+    found, seen, linked = list[PythonFile](), set[tuple[int, int]](), [path]
+    while linked:
+        links = list[Path]()
+        for folder in linked:
+            found += _in_folder(folder, path, seen, links)
+        linked = sorted(links)
+    yield from sorted(found, key=lambda file: file.name)
 
 
-def _in_folder(folder: Path, root: Path, above: set[tuple[int, int]]) -> Iterator[PythonFile]:
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError as error:
-        yield PythonFile(path=folder, name=_name(folder, root), problem=f"it cannot be read: {error.strerror}")
-        return
-    for entry in entries:
-        path = Path(entry.path)
-        if _is_folder(entry):
-            if entry.name in _LEFT_OUT or (path / "pyvenv.cfg").exists():
+def _in_folder(start: Path, root: Path, seen: set[tuple[int, int]], links: list[Path]) -> Iterator[PythonFile]:
+    """Yield the files of a folder that are not behind links to folders; those are added to `links`."""
+    waiting = [start]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            status = folder.stat()
+            if (status.st_dev, status.st_ino) in seen:
                 continue
-            identity = _identity(path)
-            if identity not in above:  # a link that leads back
-                yield from _in_folder(path, root, above | {identity})
-        elif entry.name.endswith((".py", ".pyw")):
-            yield PythonFile(path=path, name=_name(path, root))
+            seen.add((status.st_dev, status.st_ino))
+            with os.scandir(folder) as scanned:
+                entries = list(scanned)
+        except OSError as error:
+            yield _unreadable(folder, root, error)
+            continue
+        for entry in entries:
+            path = Path(entry.path)
+            try:
+                is_folder = entry.is_dir()
+            except OSError as error:
+                is_folder = False
+                if error.errno != errno.ELOOP and not entry.name.endswith(_PYTHON):
+                    yield _unreadable(path, root, error)
+            if is_folder and not _is_left_out(path):
+                (links if entry.is_symlink() else waiting).append(path)
+            elif not is_folder and entry.name.endswith(_PYTHON):
+                yield PythonFile(path=path, name=_name(path, root))
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:  # a link in a circle
-        return False
+def _is_left_out(folder: Path) -> bool:
+    return folder.name in _LEFT_OUT or os.path.exists(folder / "pyvenv.cfg")  # noqa: PTH110 -- never raises
 
 
-def _identity(folder: Path) -> tuple[int, int]:
-    status = folder.stat()
-    return status.st_dev, status.st_ino
+def _unreadable(path: Path, root: Path, error: OSError) -> PythonFile:
+    return PythonFile(path=path, name=_name(path, root), problem=f"it cannot be read: {error.strerror}")
 
 
 def _name(path: Path, root: Path) -> str:

@@ -345,6 +345,13 @@ CALLS: Mapping[str, Rule] = {
     },
 }
 
+_KNOWN = [path for path in (*_ALIASES, *CALLS, *_ASYNC_PACKAGES) if "()" not in path and "@" not in path]
+#: The modules in which there is something that the rules judge, or that makes names known.
+MODULES = frozenset(
+    {*_KNOWN, *(path.rpartition(".")[0] for path in _KNOWN)}
+    | {"typing", "typing_extensions", "functools", "importlib", "contextlib"}
+)
+
 #: The methods of a loop, whatever it was reached by.
 LOOP_METHODS = frozenset({"run_until_complete", "run_forever", "run_in_executor", "call_soon_threadsafe"})
 

@@ -75,11 +75,12 @@ def _list(project: Project, *, as_json: bool) -> int:
         output.document({"agents": rows})
         return exit_codes.COMPLETED
     for row in rows:
+        version = f" {row['version']}" if row["version"] else ""
         state = "installed" if row["installed"] else "not installed"
         model = f", model {row['model']}" if row["model"] else ""
         money = ", own log-in (USD unknown)" if row["login"] == "own" else ""
         place = f"workspace {row['workspace']}, {_describe_sandbox(row)}"
-        output.say(f"{row['name']}  {row['provider']}, {state}{model}, {place}{money}")
+        output.say(f"{row['name']}  {row['provider']}{version}, {state}{model}, {place}{money}")
         for limit in cast("list[str]", row["limits"]):
             output.say(f"  {limit}")
         output.say(f"  {row['permissions']}: {_describe_asking(cast('JsonObject', row['gate']))}")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-from openskelo.agents.workspace import workspace
+from openskelo.agents.workspace import create_workspace, workspace
 from openskelo.cli import exit_codes, output, parsing, project_context, workspace_choice
+from openskelo.handlers import secrets
 from openskelo.kernel.json import JsonObject
 from openskelo.project import Project
+from openskelo.structs import replace
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _show(project: Project, args: argparse.Namespace) -> int:
     run_id, places = await workspace_choice.choose(project, args.run_id, args.node)
-    diffs = [(place, await place.diff_since_base()) for place in places]
+    diffs = [(place, await _masked_diff(project, place)) for place in places]
     if args.json:
         output.document({"runId": run_id, "changes": [_document(place, diff) for place, diff in diffs]})
         return exit_codes.COMPLETED
@@ -35,6 +37,13 @@ async def _show(project: Project, args: argparse.Namespace) -> int:
         elif diff.patch:
             output.say(diff.patch.rstrip("\n"))
     return exit_codes.COMPLETED
+
+
+async def _masked_diff(project: Project, place: workspace.Workspace) -> workspace.Diff:
+    """Return what has changed, without the values of secrets and of copied env files."""
+    diff = await place.diff_since_base()
+    copied_values = secrets.spellings(await create_workspace.find_secret_values(place))
+    return replace(diff, patch=secrets.mask(diff.patch, (*secrets.values(project.secrets), *copied_values)))
 
 
 def _document(place: workspace.Workspace, diff: workspace.Diff) -> JsonObject:

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     path = project_context.workflow_file(args.file)
     where = project_context.from_args(args, path)
-    workflow = project_context.load_workflow(args.file, path, where.root, quiet=args.json)
+    workflow = project_context.load_workflow(args.file, path, where, quiet=args.json)
     past = _read_past_runs(where, workflow)
     on = run_estimate.basis(workflow, where, past, items=args.items)
     explanation.show(workflow, on, as_json=args.json)

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     path = project_context.workflow_file(args.workflow) if args.workflow else None
     where = project_context.from_args(args, path)
-    new_workflow = load.load(path, root=where.root) if path else None
+    new_workflow = load.load(path, root=where.root, data_dir=where.data_dir) if path else None
     return asyncio.run(_fork(args, where, new_workflow))
 
 

@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    workflows = [(file, load.load(project_context.workflow_file(file))) for file in args.files]
+    workflows = [(file, load.load(project_context.workflow_file(file), data_dir=args.data_dir)) for file in args.files]
     if args.json:
         output.document({"files": [{"file": file, "name": flow.name, "hash": flow.hash} for file, flow in workflows]})
         return exit_codes.COMPLETED

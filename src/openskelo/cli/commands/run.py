@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     path = project_context.workflow_file(args.file)
     where = project_context.from_args(args, path)
-    workflow = project_context.load_workflow(args.file, path, where.root, quiet=args.quiet or args.json)
+    workflow = project_context.load_workflow(args.file, path, where, quiet=args.quiet or args.json)
     given_inputs = inputs.of_run(workflow.inputs, args.input, args.inputs)
     if args.dry_run:
         return _dry_run(args, where, workflow, given_inputs)

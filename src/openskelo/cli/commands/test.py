@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     path = _workflow_of(project_context.workflow_file(args.file), args.script)
     where = project_context.from_args(args, path)
-    workflow = load.load(path, root=where.root)
+    workflow = load.load(path, root=where.root, data_dir=where.data_dir)
     script_path = Path(args.script) if args.script else project_context.script_of(path)
     if not project_context.path_exists(script_path):
         raise errors.InvalidInput(

@@ -41,7 +41,7 @@ class _Checked:
 
 
 def run(args: argparse.Namespace) -> int:
-    results = [_check(file, project_context.workflow_file(file)) for file in args.files]
+    results = [_check(file, project_context.workflow_file(file), args.data_dir) for file in args.files]
     errors_found = [problem for result in results for problem in result.problems if problem.severity == "error"]
     warnings = [problem for result in results for problem in result.problems if problem.severity == "warning"]
     if args.json:
@@ -67,23 +67,23 @@ def run(args: argparse.Namespace) -> int:
     return exit_codes.COMPLETED
 
 
-def _check(file: str, path: Path) -> _Checked:
+def _check(file: str, path: Path, data_dir: str | None) -> _Checked:
     workflow_path = project_context.tested_by(path)
     if workflow_path is not None:
-        return _check_script(file, path, workflow_path)
+        return _check_script(file, path, workflow_path, data_dir)
     if not load.is_project(path):
-        workflow, problems_found = load.check(path)
+        workflow, problems_found = load.check(path, data_dir=data_dir)
         return _Checked(file=file, content=workflow, problems=problems_found)
     settings, problems_found = project_file.check_file(path)
     has_errors = any(problem.severity == "error" for problem in problems_found)
     return _Checked(file=file, content=None if has_errors else settings, problems=problems_found)
 
 
-def _check_script(file: str, path: Path, workflow_path: Path) -> _Checked:
+def _check_script(file: str, path: Path, workflow_path: Path, data_dir: str | None) -> _Checked:
     """Check a test script against its workflow; if the workflow has errors, return those."""
     from openskelo.cli import scripted_tests  # noqa: PLC0415 - it imports the engine, which a check of workflows does not need
 
-    workflow, problems_found = load.check(workflow_path)
+    workflow, problems_found = load.check(workflow_path, data_dir=data_dir)
     if workflow is None:
         return _Checked(file=file, content=None, problems=problems_found)
     try:

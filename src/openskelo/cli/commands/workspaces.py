@@ -41,6 +41,8 @@ async def _list(project: Project, *, as_json: bool) -> int:
         state = "changes not applied" if row["changed"] else "nothing to apply"
         if not row["ready"]:
             state = "its set-up did not end"
+        elif row["gone"]:
+            state += ", its folder is gone"
         branch = f", branch {row['branch']}" if row["branch"] else ""
         output.say(f"{str(row['runId'])[:8]} {row['node']}  {row['kind']}{branch}, {state}")
         output.say(f"  {row['path']}")
@@ -54,7 +56,7 @@ async def _row(place: workspace.Workspace) -> JsonObject:
         has_changes = await place.has_changes()
     except errors.AttemptFailed:  # its folder is gone, or no longer what git expects
         has_changes = True
-    return {**workspace.as_json(place), "changed": has_changes, "ready": place.origin.ready}
+    return {**workspace.as_json(place), "changed": has_changes, "ready": place.origin.ready, "gone": place.is_gone}
 
 
 async def _remove(project: Project, args: argparse.Namespace) -> int:

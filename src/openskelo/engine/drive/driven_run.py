@@ -101,7 +101,7 @@ class DrivenRun:
         self.last_used = 0.0  # when a caller last needed this run in memory, by the loop's clock
         self.failure: errors.OpenSkeloError | None = None
         self._performer = performer
-        self._clock = clock.RunClock()
+        self._clock = clock.RunClock(run.updated_at)
         # Of attempts whose stop is not in the log yet.
         self._partial_results: dict[AttemptId, attempt_performer.PartialResult] = {}
         self._current: list[QueuedCommand] = []  # the commands of the turn that is being taken
@@ -142,6 +142,7 @@ class DrivenRun:
         while self.mailbox:
             queued_command = self.mailbox.popleft()
             wall = queued_command.command.at
+            facts += self._skip_time(queued_command.command)
             command = self._in_own_time(queued_command.command)
             try:
                 facts += step(self.state, command, self)
@@ -166,6 +167,16 @@ class DrivenRun:
     def now(self, wall: int) -> int:
         """Return the run's time when the system's clock shows `wall`: never earlier than its last event."""
         return self._clock.at(wall, self.state.updated_at)
+
+    def _skip_time(self, command: commands.Command) -> list[events.Event]:
+        """Leave out of the wall time what the system's clock has skipped; recovery does so itself."""
+        skipped_ms = self._clock.skip(command.at)
+        if not skipped_ms or self.state.active_since is None or isinstance(command, commands.Recover):
+            return []
+        facts = decide.decide(self.state, commands.SkipTime(at=self.now(command.at), skipped_ms=skipped_ms), self)
+        for fact in facts:
+            apply(self.state, fact)
+        return list(facts)
 
     def _in_own_time(self, command: commands.Command) -> commands.Command:
         """Return the command, which was made by the system's clock, with the time of the run."""

@@ -168,7 +168,7 @@ class AgentTask:
                 f"warning: the program may obey settings of the repository, which can run commands and allow calls: "
                 f"{', '.join(session.obeyed_settings)}; the sandbox bubblewrap hides them"
             )
-        self.attempt.on_progress(
+        self.attempt.record(
             {
                 "sessionId": session.id,
                 "agent": self.agent.name,

@@ -1,4 +1,4 @@
-"""What an attempt says to its agent, and which answer is its result.
+"""Prompts of an attempt for its agent, and the choice of the answer that is its result.
 
 The first prompt of a conversation is complete: role, rules, task, contract. A repair continues the same conversation
 and says only what is new; a new visit repeats role and task, because its inputs may be new. After a crash the prompt is

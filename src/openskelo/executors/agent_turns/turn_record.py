@@ -91,14 +91,14 @@ class TurnRecord:
         arguments = call.arguments if ruling.arguments is None else ruling.arguments
         if name in self._started:  # the agent has told of the call before it asked
             ruled = commands.RuledCall(call_id=self.call_id(name), gate=_gate(ruling), args={"value": arguments})
-            self._attempt.on_progress(ruled)
+            self._attempt.record(ruled)
         else:
             self._record_start(name, call.tool, call.kind, arguments, ruling)
             self._count_calls(len(self._started) - len(self._earlier))
         if not ruling.is_allowed and name not in self._ended:
             self._record_end(name, None, is_completed=False, output=ruling.why)
-        if self._attempt.record_progress is not None:
-            await self._attempt.record_progress()
+        if self._attempt.recorder is not None:
+            await self._attempt.recorder.make_durable()
 
     def end_calls(self) -> None:
         """Record as failed each call of this turn whose end the agent has not reported."""
@@ -139,7 +139,7 @@ class TurnRecord:
         }
         if ruling is not None:
             info["gate"] = _gate(ruling)
-        self._attempt.on_progress(
+        self._attempt.record(
             commands.StartedCall(
                 info=info, args={"value": arguments}, reaches_outside=self._reaches_outside(tool, kind)
             )
@@ -154,7 +154,7 @@ class TurnRecord:
         """Record that a call is over, with its result."""
         self._ended.add(name)
         ended = asyncio.get_running_loop().time() if call is None or not call.ended else call.ended
-        self._attempt.on_progress(
+        self._attempt.record(
             commands.EndedCall(
                 call_id=self.call_id(name),
                 status="completed" if is_completed else "failed",

@@ -34,6 +34,10 @@ SYSTEM = (
 _CONTRACT = "Answer with one JSON object and nothing else, no text around it:"
 #: The failures of an earlier attempt that its answer caused.
 _ANSWER_FAILURES = frozenset({"OUTPUT_CONTRACT", "ANSWER_INVALID", "POST_GATE_FAILED"})
+#: What a model is told after an answer that was cut at its token limit.
+_TOO_LONG = (
+    "An earlier answer was too long and was cut. Use fewer and simpler words, and answer with one whole JSON object."
+)
 #: How much of earlier verdicts a prompt shows; above it their evidence is left out.
 _MAX_FEEDBACK_BYTES = 8 * 1024
 #: How much of a refused answer a repair is shown.
@@ -216,6 +220,8 @@ def _split_feedback(feedback: Json) -> tuple[JsonObject | None, JsonObject | Non
 def _repair(feedback: JsonObject | None) -> _Repair | None:
     """Return the repair that this attempt is, None if it is not one."""
     match feedback:
+        case {"detail": {"code": "PROVIDER_TRUNCATED"}}:  # what it shows of itself, a small model would write again
+            return _Repair(answer="", instruction=_TOO_LONG)
         case {"detail": {"answer": str() as earlier_answer, **detail}}:
             problems = detail.get("problems") or [detail.get("message")]
             problem_list = "\n".join(f"- {problem}" for problem in cast("Sequence[Json]", problems))

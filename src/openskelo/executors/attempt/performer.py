@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from openskelo.executors.handlers import project_handler
     from openskelo.providers import router
 
+#: The failures that an answer caused, which a model or an agent may correct.
+_REPAIRABLE = frozenset({"OUTPUT_CONTRACT", "ANSWER_INVALID", "PROVIDER_TRUNCATED"})
 #: How many bytes the outputs of a node may take.
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 #: How many nodes stay prepared; above it the oldest is dropped, and prepared again when it is next needed.
@@ -69,7 +71,7 @@ class AttemptResult:
 
 @frozen
 class PartialResult:
-    """What an attempt leaves that is not over: artifacts, small blobs (by name) to commit with them, and usage."""
+    """The remains of an attempt that is not over: artifacts, small blobs (by name) to commit with them, and usage."""
 
     notes: tuple[outcome.ArtifactNote, ...] = ()
     blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
@@ -599,4 +601,4 @@ def _contract_rejection(code: str, problems: Sequence[str], *, retryable: bool) 
 
 def _is_repairable(attempt: running_attempt.RunningAttempt, failure: outcome.Failure) -> bool:
     """True if a model or an agent may correct its answer, given the feedback about it."""
-    return attempt.request.node.work.has_prompt and failure.code in ("OUTPUT_CONTRACT", "ANSWER_INVALID")
+    return attempt.request.node.work.has_prompt and failure.code in _REPAIRABLE

@@ -105,6 +105,7 @@ def _apply_run_event(
     run: Run,
     event: events.RunCreated
     | events.RunRecovered
+    | events.RunTimeSkipped
     | events.RunStalled
     | events.RunPaused
     | events.RunResumed
@@ -117,6 +118,8 @@ def _apply_run_event(
             _create(run, event)
         case events.RunRecovered():
             _recover(run)
+        case events.RunTimeSkipped():
+            _skip_time(run, event)
         case events.RunStalled():
             graph.hold_turn(run, event)  # in blocks a stall is evidence: the approval that follows holds the run
             plan.hold_step(run, event)
@@ -163,6 +166,14 @@ def _recover(run: Run) -> None:
         run.active_since = None
     run.lost.update(run.in_flight)
     run.in_flight.clear()
+
+
+def _skip_time(run: Run, event: events.RunTimeSkipped) -> None:
+    """Count the wall time of the run and of its attempts as if the clock had not skipped anything."""
+    since = run.active_since
+    run.active_since = None if since is None else since + event.skipped_ms
+    for attempt in run.in_flight.values():
+        attempt.started_at = min(event.at, attempt.started_at + event.skipped_ms)
 
 
 # -- approvals --------------------------------------------------------------------------------------------------------

@@ -120,7 +120,8 @@ def _find_file(project: Project, text: str) -> Path:
     )
     try:
         path = (project.root / text).resolve()
-        inside = path.is_relative_to(project.root.resolve()) and not path.is_relative_to(project.data_dir)
+        root = project.root.resolve()
+        inside = path.is_relative_to(root) and not file_access.is_in_data_dir(path, root, project.data_dir)
         if inside and path.suffix in _SUFFIXES and path.is_file():
             return path
     except (OSError, ValueError):
@@ -154,7 +155,8 @@ def _candidate_files(project: Project) -> Iterator[Path]:
             for name in folders
             if depth < _MAX_DEPTH
             and not name.startswith((".", "node_modules", "__pycache__"))
-            and folder_path / name not in (project.data_dir, *write_roots)
+            and folder_path / name not in write_roots
+            and not file_access.is_in_data_dir(folder_path / name, project.root, project.data_dir)
         )
         for name in sorted(files):
             if Path(name).suffix in _SUFFIXES and not name.startswith("."):

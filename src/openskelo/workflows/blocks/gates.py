@@ -14,7 +14,7 @@ from openskelo.handlers import http_syntax
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.structs import frozen, replace
-from openskelo.values import regex
+from openskelo.values import path_scope, regex
 from openskelo.values.schema import validator
 from openskelo.workflows.blocks import expression_scope, handlers, ports
 from openskelo.workflows.text import cursor, problems
@@ -103,6 +103,19 @@ def _url(found: cursor.Cursor) -> Json:
     return url
 
 
+def _path(found: cursor.Cursor, scope: Scope) -> Json:
+    """Return a path, or the map that names the port of one."""
+    if not isinstance(found.value, Mapping):
+        path = found.text(blank=False)
+        fault = None if path is None else path_scope.find_fault(path)
+        if fault is not None:
+            found.problem("PATH_INVALID", f"not a path from the folder of the work: {fault}")
+        return path
+    fields = found.fields({"port"})
+    port = None if fields is None else fields.need("port")
+    return {"port": None if port is None else _port(port, scope)}
+
+
 def _json(found: cursor.Cursor, schema: JsonObject) -> Json:
     for violation in validator.compile(schema).check(found.value):
         found.below(violation.path).problem("ARG_INVALID", violation.message)
@@ -137,6 +150,8 @@ def _read_parameter(found: cursor.Cursor, parameter: gates.Parameter, scope: Sco
             return found.number(parameter.low, parameter.high)
         case "choice":
             return found.choice(parameter.options)
+        case "path":
+            return _path(found, scope)
         case "json":
             return _json(found, parameter.schema)
         case _:

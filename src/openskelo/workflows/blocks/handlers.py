@@ -51,7 +51,7 @@ class Folders:
         """Return why a workflow may not use the file or folder at a real path inside the root; None when it may."""
         if file_access.is_inside(real, self.write_roots):
             return "is in a folder that data may write to"
-        if real.is_relative_to(self.data_dir):
+        if file_access.is_in_data_dir(real, self.root, self.data_dir):
             return "is in the data dir"
         if any(part.startswith(".") for part in real.relative_to(self.root).parts):
             return "is hidden, or in a hidden folder"
@@ -202,6 +202,8 @@ def check_file(named: cursor.Cursor, name: str, folders: Folders | None) -> None
     elif file_access.is_inside(real.resolve(), folders.write_roots):
         write_root = file_access.code_in_write_root(path)
         named.problem(write_root.code, write_root.message, hint=write_root.hint)
+    elif file_access.is_in_data_dir(real.resolve(), folders.root, folders.data_dir):
+        named.problem("HANDLER_OUTSIDE", f"{path[:80]!r} is in the data dir", hint="handlers are files of the project")
     elif path.endswith(".py"):
         check_python_file(named, real, function or "handler")
     elif not os.access(real, os.X_OK):

@@ -85,6 +85,13 @@ class Class(NamedTuple):
     kind: str = "class"
 
 
+class Parent(NamedTuple):
+    """An instance as `super()` sees it: without what its class itself defines."""
+
+    number: int
+    kind: str = "parent"
+
+
 class Object(NamedTuple):
     """An instance of a class of this module."""
 
@@ -93,7 +100,7 @@ class Object(NamedTuple):
     kind: str = "object"
 
 
-Value: TypeAlias = Unknown | Constant | External | Items | Table | Partial | Function | Class | Object
+Value: TypeAlias = Unknown | Constant | External | Items | Table | Partial | Function | Class | Object | Parent
 Values: TypeAlias = frozenset[Value]
 
 UNKNOWN: Values = frozenset({Unknown()})
@@ -112,8 +119,13 @@ def join(parts: Iterable[Values]) -> Values:
     """Return all values of `parts`; unknown if there is none."""
     joined = frozenset[Value]().union(*parts)
     if len(joined) > _MAX_VALUES:
-        return frozenset([*sorted(joined, key=repr)[:_MAX_VALUES], Unknown()])
+        return frozenset([*sorted(joined, key=_order_of_keeping)[:_MAX_VALUES], Unknown()])
     return joined or UNKNOWN
+
+
+def _order_of_keeping(value: Value) -> tuple[bool, str]:
+    """Order values by what a rule may depend on: a number is dropped before None and all that is no literal."""
+    return isinstance(value, Constant) and value.value is not None, repr(value)
 
 
 def items(elements: Iterable[Values], *, exact: bool = True) -> Values:
@@ -180,6 +192,11 @@ def may_be_none(values: Values) -> bool:
 def without_none(values: Values) -> Values:
     """Return the values of a name that is known not to be None here."""
     return frozenset(value for value in values if not (isinstance(value, Constant) and value.value is None)) or UNKNOWN
+
+
+def only_none(values: Values) -> Values:
+    """Return the values of a name that is known to be None here."""
+    return min(NONE, values)
 
 
 def without_false(values: Values) -> Values:

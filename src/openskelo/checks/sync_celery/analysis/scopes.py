@@ -1,6 +1,6 @@
 """Scopes: which names a module, class or function binds, and what they stand for.
 
-In the code that runs, a name stands for what was assigned last (`names`, which branches copy and merge). A function
+In the code that runs, a name stands for what was assigned last (`names`). A function
 runs later: for it, a name of an enclosing scope stands for all that is ever assigned to it (`bindings`).
 """
 
@@ -10,36 +10,72 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from openskelo.checks.sync_celery import abstract_values as av
+from openskelo.checks.sync_celery.analysis import abstract_values as av
+from openskelo.checks.sync_celery.analysis.names import Names
 from openskelo.structs import field, mutable
 
-Names: TypeAlias = dict[str, av.Values]
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+#: A name that is assigned in so many places: what an earlier reading assigned there stays among its values.
+_MANY_PLACES = 100
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
-class Bindings:
-    """All values that are assigned to each name of a scope, by the place of the assignment."""
+class Assigned:
+    """All values that are assigned to one thing, by the place of the assignment."""
 
     def __init__(self) -> None:
-        self._by_name: dict[str, dict[int, av.Values]] = {}
+        self._by_place: dict[int, av.Values] = {}
+        self._never_none = 0
+        #: None where it has to be made anew.
+        self._joined: av.Values | None = av.NOTHING
+
+    def add(self, place: int, values: av.Values) -> None:
+        """Note what is assigned at this place; the latest reading of a place counts."""
+        before = self._by_place.get(place)
+        if before == values:
+            return
+        self._by_place[place] = values
+        self._never_none += not av.may_be_none(values)
+        if before is None:
+            self._joined = None if self._joined is None else av.join((self._joined, values))
+            return
+        self._never_none -= not av.may_be_none(before)
+        if len(self._by_place) < _MANY_PLACES:
+            self._joined = None
+        elif self._joined is not None:  # what was there stays, as joining it all again would be quadratic
+            self._joined = av.join((self._joined, values))
+
+    def at(self, place: int) -> av.Values:
+        """Return what was assigned at one place."""
+        return self._by_place[place]
+
+    def values(self) -> av.Values:
+        """Return what the thing may stand for; None is among it only if every assignment may be None."""
+        if self._joined is None:
+            self._joined = av.join(self._by_place.values())
+        return av.without_none(self._joined) if self._never_none else self._joined or av.UNKNOWN
+
+
+class Bindings:
+    """The values that are assigned to each name of a scope."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Assigned] = {}
 
     def add(self, name: str, place: int, values: av.Values) -> None:
-        """Note what is assigned at this place; the latest reading of a place counts."""
-        self._by_name.setdefault(name, {})[place] = values
+        """Note what is assigned to a name at this place."""
+        self._by_name.setdefault(name, Assigned()).add(place, values)
 
     def __contains__(self, name: str) -> bool:
         return name in self._by_name
 
     def values_at(self, name: str, place: int) -> av.Values:
         """Return what was assigned at one place."""
-        return self._by_name[name][place]
+        return self._by_name[name].at(place)
 
     def values(self, name: str) -> av.Values:
         """Return what the name may stand for; None is among it only if every assignment may be None."""
-        assigned = self._by_name[name].values()
-        joined = av.join(assigned)
-        return joined if all(map(av.may_be_none, assigned)) else av.without_none(joined)
+        return self._by_name[name].values()
 
 
 @mutable
@@ -53,8 +89,14 @@ class Scope:
     global_names: frozenset[str] = frozenset()
     bindings: Bindings = field(default_factory=Bindings)
     names: Names | None = None
-    #: The modules of `from MODULE import *`.
-    star_imports: list[str] = field(default_factory=list[str])
+    #: The place of each name in `names`.
+    numbers: dict[str, int] = field(default_factory=dict[str, int])
+    #: The modules of `from MODULE import *` that the rules know.
+    star_imports: dict[str, None] = field(default_factory=dict[str, None])
+
+    def no_names(self) -> Names:
+        """Return the map of names in which nothing is assigned yet."""
+        return Names(self.numbers)
 
     def module(self) -> Scope:
         """Return the scope of the module."""
@@ -72,17 +114,17 @@ class Scope:
             owner = next((scope for scope in self._enclosing() if name in scope.local_names), self)
         owner.bindings.add(name, id(place), values)
         if self.names is not None:
-            self.names[name] = values
+            self.names = self.names.set(name, values)
 
     def find(self, name: str) -> av.Values | None:
         """Return what a name stands for here; None if no scope binds it."""
-        if self.names is not None and name in self.names:
-            return self.names[name]
+        if self.names is not None and (values := self.names.get(name)) is not None:
+            return values
         if self.kind == "function" and name in self.local_names:
             return av.UNKNOWN  # not assigned on the way to here
         for scope in self._enclosing():
-            if scope.names is not None and name in scope.names:
-                return scope.names[name]
+            if scope.names is not None and (values := scope.names.get(name)) is not None:
+                return values
             if name in scope.bindings and not (name in self.global_names and scope.parent is not None):
                 return scope.bindings.values(name)
             if name in scope.local_names:
@@ -149,17 +191,3 @@ def _bound_by(node: ast.AST) -> Iterable[str]:
             return (name,)
         case _:
             return ()
-
-
-def merge(first: Names, second: Names) -> Names:
-    """Return what names stand for where two branches meet."""
-    if first == second:
-        return first
-    merged = dict[str, av.Values]()
-    for name in first.keys() | second.keys():
-        left, right = first.get(name), second.get(name)
-        if left is None or right is None:
-            merged[name] = left or right or av.UNKNOWN
-        else:
-            merged[name] = left if left == right else av.join((left, right))
-    return merged

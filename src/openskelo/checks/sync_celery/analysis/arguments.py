@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from openskelo.checks.sync_celery import abstract_values as av
 from openskelo.checks.sync_celery import rules
+from openskelo.checks.sync_celery.analysis import abstract_values as av
 
 
 class Arguments(NamedTuple):
