@@ -300,7 +300,7 @@ class Agent:
         with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment, text=True) as program:
             assert program.stdin is not None
             assert program.stdout is not None
-            answers = {}
+            answers: dict[Any, Any] = {}
             for message in messages:
                 program.stdin.write(json.dumps(message) + "\n")
                 program.stdin.flush()

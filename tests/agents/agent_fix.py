@@ -54,7 +54,7 @@ def drive(root: Path, *lines: str) -> RunDocument:
             await engine.answer(str(approval["id"]), status="approved", by="ada")
             return await engine.wait(run_id)
 
-    return asyncio.run(asyncio.wait_for(story(), 100))
+    return asyncio.run(asyncio.wait_for(story(), 280))
 
 
 def fixed() -> str:

@@ -23,6 +23,8 @@ from openskelo.workflows.project import project_file
 from tests.agents import agents_under_test, repository
 from tests.crash import disk
 
+pytestmark = pytest.mark.slow
+
 AGENT = Path(__file__).with_name("misbehaving_agent.py")
 #: The second file is what the program imports: a sandbox shows the files that a command names.
 COMMAND: Json = [sys.executable, str(AGENT), str(repository.AGENT)]
@@ -90,7 +92,6 @@ def test_a_program_that_speaks_no_protocol_is_named_with_its_words(tmp_path: Pat
     assert (ending, "usage: echo" in said) == ("AGENT_EXITED", True), said
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("line", ["@flood 200", "@flood-calls 200"])
 def test_200_megabytes_of_output_are_survived_and_not_kept(tmp_path: Path, line: str) -> None:
     root = repository.make(tmp_path, command=COMMAND)

@@ -26,8 +26,8 @@ def cut(root: Path, document: JsonObject) -> str:
     return asyncio.run(asyncio.wait_for(story(), 120))
 
 
-def resume(root: Path, run_id: str) -> JsonObject:
-    async def story() -> JsonObject:
+def resume(root: Path, run_id: str) -> openskelo.RunDocument:
+    async def story() -> openskelo.RunDocument:
         async with repository.engine(root) as engine:
             await engine.resume(run_id)
             return await engine.wait(run_id)

@@ -123,6 +123,10 @@ async def play(job: Job) -> None:
                 document = await _go_on(engine, job, root)
                 for asked in document["approvals"]:
                     await _answer(engine, asked, job)
+            except errors.Busy:
+                # A process that is killed while it starts another one leaves its lock to the copy of itself, until that
+                # has become the other program.
+                await asyncio.sleep(0.01)
             except (errors.StoreError, errors.Refused):
                 if job["faults"] is None:
                     raise
