@@ -194,6 +194,15 @@ def test_a_prompt_of_five_megabytes_reaches_the_agent(tmp_path: Path) -> None:
     agent_conformance.play(agents_under_test.scripted(), tmp_path, story)
 
 
+def test_without_the_extra_no_run_starts_and_the_hint_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = repository.make(tmp_path, command=COMMAND)
+    monkeypatch.setitem(sys.modules, "acp", None)
+    with pytest.raises(openskelo.OpenSkeloError) as raised:
+        repository.play(root, repository.block("@say never"))
+    assert (raised.value.code, "openskelo[agents]" in str(raised.value.hint)) == ("EXTRA_MISSING", True)
+    assert not (root / ".skelo" / "workspaces").exists()
+
+
 # -- the repository ---------------------------------------------------------------------------------------------------
 
 

@@ -472,6 +472,6 @@ def stall_kind(streak: Streak, stall_after: int) -> StallKind | None:
 
 def failed_gates(spec: definition.Node, verdicts: tuple[JsonObject, ...]) -> tuple[str, ...]:
     """Return the names of the gates that refused an agent's work; empty for other work."""
-    if spec.mode != "agent":
+    if not spec.work.works_in_workspace:
         return ()
     return tuple(sorted({str(verdict.get("gate")) for verdict in verdicts if verdict.get("passed") is False}))
