@@ -385,3 +385,9 @@ def test_a_failed_turn_says_what_the_program_has_last_written_to_stderr(tmp_path
     message = str(cast("dict[str, Any]", document.get("error"))["message"])
     assert "its last words: the model is down" in message
     assert "raise `idle_ms`" in message
+
+
+def test_a_plain_value_of_env_reaches_the_program(tmp_path: Path) -> None:
+    root = repository.make(tmp_path, env={"MODE": "plain text"})
+    document = repository.play(root, repository.block("@say %MODE%"))
+    assert _node(document)["outputs"]["summary"] == "plain text"

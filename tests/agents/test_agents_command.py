@@ -213,6 +213,8 @@ def _agent(settings: str) -> str:
         ("provider: clod\n    permissions: skip\n", "CHOICE", 3, "claude"),
         (f"{GOOD}    api_key: sk-very-secret\n", "SECRET_INVALID", 6, "api_key"),
         (f"{GOOD}    env: {{TOKEN: sk-very-secret}}\n", "SECRET_INVALID", 6, "TOKEN"),
+        (f"{GOOD}    env: {{MODE: 'a ${{secret:X'}}\n", "SECRET_INVALID", 6, "MODE"),
+        (f"{GOOD}    env: {{MODE: 3}}\n", "SECRET_INVALID", 6, "MODE"),
         (f"{GOOD}    env: {{NOT-A-NAME: '${{env:X}}'}}\n", "NAME_INVALID", 6, "NOT-A-NAME"),
         (f"{GOOD}    workspace: {{setup: ['npm ci']}}\n", "TYPE", 6, "a list of words"),
         (f"{GOOD}    workspace: {{folder: ../x}}\n", "PATH_INVALID", 6, "without `..`"),

@@ -23,6 +23,8 @@ from openskelo.workflows.project import project_file
 from tests.agents import agents_under_test, repository
 from tests.crash import disk
 
+pytestmark = pytest.mark.slow
+
 AGENT = Path(__file__).with_name("misbehaving_agent.py")
 #: The second file is what the program imports: a sandbox shows the files that a command names.
 COMMAND: Json = [sys.executable, str(AGENT), str(repository.AGENT)]
@@ -90,7 +92,6 @@ def test_a_program_that_speaks_no_protocol_is_named_with_its_words(tmp_path: Pat
     assert (ending, "usage: echo" in said) == ("AGENT_EXITED", True), said
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("line", ["@flood 200", "@flood-calls 200"])
 def test_200_megabytes_of_output_are_survived_and_not_kept(tmp_path: Path, line: str) -> None:
     root = repository.make(tmp_path, command=COMMAND)
@@ -99,6 +100,41 @@ def test_200_megabytes_of_output_are_survived_and_not_kept(tmp_path: Path, line:
     stored = sum(file.stat().st_size for file in (root / ".skelo").rglob("*") if file.is_file())
     assert stored < 40 * 1024 * 1024, stored
     assert len(repository.artifact(root, str(document["runId"]), "transcript.jsonl")) < 10 * 1024 * 1024
+
+
+def test_what_an_agent_says_is_kept_up_to_a_bound_and_the_log_says_how_much_is_left_out(tmp_path: Path) -> None:
+    root = repository.make(tmp_path, command=COMMAND)
+    ending, said, document = _play(root, "@flood 9", "@exit 3")
+    assert ending == "AGENT_EXITED", said
+    left = {artifact.name: artifact.text for artifact in repository.artifacts(root, str(document["runId"]))}
+    assert "1048576 characters of what it said were left out\n" in left["work.log"]
+    assert left["answer.partial.txt"].startswith("xxx")
+
+
+def test_the_file_of_stderr_does_not_grow_for_ever(tmp_path: Path) -> None:
+    root = repository.make(tmp_path, command=COMMAND)
+    ending, said, document = _play(root, "@flood-stderr 20", "@say fine")
+    assert (ending, said) == ("ok", "fine")
+    (file,) = root.glob(".skelo/workspaces/*/*/stderr.log")
+    assert file.stat().st_size == 0
+    kept = repository.artifact(root, str(document["runId"]), "stderr.log")
+    assert kept.startswith("… ")
+    assert len(kept) < 70 * 1024
+
+
+@pytest.mark.slow
+def test_20_000_files_are_counted_and_not_all_named_in_the_log(tmp_path: Path) -> None:
+    root = repository.make(tmp_path, command=COMMAND)
+    ending, said, document = _play(root, "@run mkdir many; cd many; seq 20000 | xargs touch", "@say fine")
+    assert (ending, said) == ("ok", "fine")
+    log = repository.events(root, str(document["runId"]))
+    artifacts = [
+        cast("dict[str, Any]", event["data"])["artifact"] for event in log if "artifact." in str(event["type"])
+    ]
+    (metadata,) = (artifact["metadata"] for artifact in artifacts if artifact["name"] == "diff.patch")
+    assert (metadata["summary"], len(metadata["filesChanged"])) == ("20000 files changed, +0 -0", 1000)
+    outputs = cast("dict[str, Any]", document["nodes"])["work"]["outputs"]
+    assert len(outputs["files_changed"]) == 20_000
 
 
 @pytest.mark.parametrize(

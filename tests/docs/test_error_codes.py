@@ -49,6 +49,7 @@ _CALLS = {
     "error",
     "error_within",
     "error_at_key",
+    "finding",
     "Fault",
     "Finding",
     "TextError",

@@ -188,9 +188,9 @@ def test_the_deadline_of_an_approval_is_by_the_clock_also_in_a_run_from_the_futu
     stage.play(story)
 
 
-def wall_ms(document: JsonObject) -> int:
+def wall_ms(document: openskelo.RunDocument) -> float:
     """The wall time that a run has used."""
-    return cast("int", cast("JsonObject", cast("JsonObject", document["budget"])["wallMs"])["used"])
+    return document["budget"]["wallMs"]["used"]
 
 
 def test_a_clock_that_is_set_ahead_uses_up_no_wall_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,7 @@ INPUTS: dict[str, Any] = {"i": {"deep": [1]}}
 CONTEXTS: dict[str, Any] = {"ctx:c": [0, {"x": "var:a"}], "snap:s": "text"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_the_engine_and_the_reference_agree(part: int, tmp_path: Path) -> None:
     endings, doubts = asyncio.run(_play(tmp_path, range(part, PLANS, PARTS)))

@@ -215,6 +215,7 @@ def play(seed: int, root: Path) -> tuple[int, int]:
     return stage.play(story), world.lost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [range(first, first + 50) for first in range(0, 200, 50)], ids=str)
 def test_whatever_cuts_an_engine_its_runs_go_on_to_the_same_end(seeds: range, tmp_path: Path) -> None:
     played = [play(seed, tmp_path) for seed in seeds]

@@ -12,7 +12,7 @@ from tests.checks import artifacts, trace_map
 from tests.executors.test_gate_evaluation import gate, judged
 
 
-def _verdict(root: Path, kind: str, text: str = "", **parameters: Json) -> JsonObject:
+def _verdict(root: Path, kind: str, text: Json = "", **parameters: Json) -> JsonObject:
     (verdict,) = judged(root, {"text": text}, gate(kind, **parameters)).verdicts
     return verdict
 

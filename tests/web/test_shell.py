@@ -114,7 +114,8 @@ def test_who_has_a_token_logs_in_comes_back_and_may_do_things(tmp_path: Path, pa
         expect(page).to_have_url(f"{own.url}/start/each.yaml")  # where they wanted to be
         page.get_by_role("button", name="Start run").click()
         page.wait_for_url("**/runs/*")
-        expect(page.get_by_text("Completed").first).to_be_visible()  # the page has all its parts: those need the cookie
+        expect(page.get_by_text("Completed").first).to_be_visible()
+        page.wait_for_load_state("networkidle")  # the page asks for nothing more: what it asked for needs the cookie
         noise.append("401|WebSocket")
         page.context.clear_cookies()
         page.get_by_role("link", name="New run").click()

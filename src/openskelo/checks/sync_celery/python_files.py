@@ -50,7 +50,7 @@ def find(path: Path) -> Iterator[PythonFile]:
 
 
 def _in_folder(start: Path, root: Path, seen: set[tuple[int, int]], links: list[Path]) -> Iterator[PythonFile]:
-    """Yield the files of a folder that are not behind links to folders; those are added to `links`."""
+    """Yield the files of a folder; links to folders are added to `links` and not followed."""
     waiting = [start]
     while waiting:
         folder = waiting.pop()

@@ -183,6 +183,8 @@ class RunningAttempt:
     started: float = field(default_factory=time.perf_counter)
     inputs_hash: str = EMPTY_HASH
     output_hash: str | None = None
+    #: The hash of all that an agent has changed in its workspace.
+    diff_hash: str | None = None
     #: The verdicts of the gates.
     verdicts: tuple[JsonObject, ...] = ()
     #: None if no run is driven (a test of a node), and once the work is over.

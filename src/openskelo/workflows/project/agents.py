@@ -52,6 +52,8 @@ from openskelo.workflows.text import cursor, problems
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\Z")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+#: A variable with such a name holds a secret, which must not stand in a file.
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 _REFERENCE = re.compile(r"\$\{(env|secret):[A-Za-z_][A-Za-z0-9_.-]*\}\Z")
 _AGENT_KEYS = frozenset(
     {"provider", "command", "model", "effort", "base_url", "api_key", "env", "permissions", "start_ms", "idle_ms"}
@@ -295,9 +297,10 @@ def _read_env(section: cursor.Cursor | None) -> dict[str, str]:
         if not _VARIABLE.match(name):
             entry.key_problem("NAME_INVALID", f"{name[:80]!r} cannot be the name of a variable")
             continue
-        reference = _reference(entry)
-        if reference is not None:
-            env[name] = reference
+        is_plain = isinstance(entry.value, str) and "${" not in entry.value and not _SECRET_NAME.search(name)
+        value = cast("str", entry.value) if is_plain else _reference(entry)
+        if value is not None:
+            env[name] = value
     return env
 
 
