@@ -338,6 +338,41 @@ def add_a_migration(root: Path) -> None:
     write(root, "src/migrations/0002_more.py")
 
 
+@way("README.md")
+def stage_a_change_and_restore_the_file(root: Path) -> None:
+    before = (root / "README.md").read_bytes()
+    write(root, "README.md")
+    git(root, "add", "README.md")
+    (root / "README.md").write_bytes(before)
+
+
+@way("README.md")
+def delete_a_file_only_from_the_index(root: Path) -> None:
+    git(root, "rm", "--quiet", "--cached", "README.md")
+
+
+@way("evil.log")
+def stage_a_file_that_the_commit_ignores(root: Path) -> None:
+    write(root, "evil.log")
+    git(root, "add", "--force", "evil.log")
+
+
+@way("src/a.py")
+def stage_a_mode_that_the_file_does_not_have(root: Path) -> None:
+    git(root, "update-index", "--chmod=+x", "src/a.py")
+
+
+@way("src/b.py")
+def stage_a_link_in_the_place_of_a_new_file(root: Path) -> None:
+    write(root, "src/b.py", "/etc/passwd")
+    git(root, "update-index", "--add", "--cacheinfo", f"120000,{git(root, 'hash-object', '-w', 'src/b.py')},src/b.py")
+
+
+@way("src/sub")
+def stage_a_submodule_that_is_not_there(root: Path) -> None:
+    git(root, "update-index", "--add", "--cacheinfo", f"160000,{git(root, 'rev-parse', 'HEAD')},src/sub")
+
+
 def test_there_are_at_least_thirty_ways() -> None:
     assert len(WAYS) >= 30
 
@@ -376,6 +411,26 @@ def test_too_many_changes_do_not_pass(tmp_path: Path) -> None:
     for most, ok in ((2, False), (3, True)):
         report = check(root, PathScope(allowed_paths=("src/**",), max_changed_files=most))
         assert (report.ok, len(report.changes), report.outside) == (ok, 3, ())
+
+
+def test_a_staged_change_in_the_scope_passes(tmp_path: Path) -> None:
+    root = repository(tmp_path)
+    write(root, "src/a.py")
+    (root / "src/again.py").symlink_to("a.py")
+    git(root, "add", "--all")
+    write(root, "src/a.py", "changed again\n")
+    write(root, "src/gone.py")
+    git(root, "add", "src/gone.py")
+    (root / "src/gone.py").unlink()
+    report = check(root, SCOPE)
+    assert (report.ok, report.document()["changed"]) == (
+        True,
+        [
+            {"file": "src/a.py", "change": "modified"},
+            {"file": "src/again.py", "change": "link"},
+            {"file": "src/gone.py", "change": "staged"},
+        ],
+    )
 
 
 def test_a_change_in_the_scope_passes(tmp_path: Path) -> None:

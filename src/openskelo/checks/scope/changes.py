@@ -1,8 +1,9 @@
 """The changes of a repository's files since a commit, found by comparing the files themselves with the commit.
 
-Git is asked for nothing but what is in the commit. Its index, settings, attributes, filters and list of excluded files
-may all have been written together with the change, and each of them can hide a file from `git diff` and `git status`.
-So the files are listed and hashed here, and the commit alone says which of the untracked ones are ignored.
+Git is asked for nothing but what is in the commit and in the index. Its settings, attributes, filters, list of excluded
+files and the flags of the index may all have been written together with the change, and each of them can hide a file
+from `git diff` and `git status`. So the files are listed and hashed here, and the commit alone says which of the
+untracked ones are ignored. What is staged is a change, too, where the file on disk is as before: `git commit` takes it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from openskelo.programs import git
 from openskelo.structs import frozen, replace
 from openskelo.values import path_scope
 
-ChangeKind: TypeAlias = Literal["added", "deleted", "modified", "mode", "link", "submodule", "special"]
+ChangeKind: TypeAlias = Literal["added", "deleted", "modified", "mode", "link", "submodule", "special", "staged"]
 
 _LINK, _SUBMODULE, _EXECUTABLE, _PLAIN = "120000", "160000", "100755", "100644"
 _NO_REPLACEMENTS = {"GIT_NO_REPLACE_OBJECTS": "1"}
@@ -105,6 +106,8 @@ async def _compare(folder: Path, commit: str) -> list[Change]:
     for name, entry in committed.items():
         if entry.mode == _SUBMODULE:
             changes += await _compare_submodule(folder, name, entry.object_id)
+    staged = await _read_index(folder)
+    changes += await blocking_call.run(lambda: list(_staged_only(committed, staged, changes, on_disk)))
     return sorted(changes, key=lambda change: change.path)
 
 
@@ -123,6 +126,19 @@ async def _read_commit(folder: Path, commit: str) -> dict[str, _Entry]:
         facts, _, name = line.partition("\t")
         mode, _, object_id = facts.split(" ")
         entries[name] = _Entry(mode=mode, object_id=object_id)
+    return entries
+
+
+async def _read_index(folder: Path) -> dict[str, _Entry | None]:
+    """Return what is staged by path; None for a path that a merge has not settled."""
+    result = await git.run(folder, "ls-files", "--stage", "-z", timeout_ms=_GIT_MS, max_bytes=_MAX_BYTES)
+    if result.status != 0:
+        raise git.failed("ls-files", result)
+    entries = dict[str, _Entry | None]()
+    for line in git.split_fields(result.stdout):
+        facts, _, name = line.partition("\t")
+        mode, object_id, stage = facts.split(" ")
+        entries[name] = _Entry(mode=mode, object_id=object_id) if stage == "0" else None
     return entries
 
 
@@ -199,6 +215,44 @@ def _differences(folder: Path, committed: Mapping[str, _Entry], present: Mapping
         if like and change.fault is None:
             change = replace(change, fault=f"some file systems take it for {git.printable(like[0])!r}")
         yield change
+
+
+def _staged_only(
+    committed: Mapping[str, _Entry],
+    staged: Mapping[str, _Entry | None],
+    changes: Iterable[Change],
+    on_disk: Mapping[str, _Found],
+) -> Iterator[Change]:
+    """Yield what the next commit would change, and the files on disk do not show."""
+    known = {change.path for change in changes}
+    for name, entry in staged.items():
+        before = committed.get(name)
+        if entry is None or entry == before:
+            continue
+        fault = _fault_of_staged(entry, before, on_disk.get(name))
+        if fault is not None or name not in known:
+            yield Change(path=name, kind="staged", fault=fault)
+    for name in committed.keys() - staged.keys() - known:
+        yield Change(path=name, kind="staged")
+
+
+def _fault_of_staged(entry: _Entry, before: _Entry | None, found: _Found | None) -> str | None:
+    if entry.mode == _LINK and found is not None and _hash_link(found, len(entry.object_id)) == entry.object_id:
+        return None  # the link on disk is judged
+    if entry.mode not in (_PLAIN, _EXECUTABLE):
+        return "a link or a submodule is staged that is not there"
+    if before is not None and before.mode != entry.mode:
+        return f"its mode was {before.mode}, and {entry.mode} is staged"
+    return None
+
+
+def _hash_link(found: _Found, digits: int) -> str:
+    """Return the id that git gives to a link; empty if it is none."""
+    try:
+        data = os.fsencode(os.readlink(found.path))  # noqa: PTH115 -- a Path would drop a slash at its end
+    except OSError:
+        return ""
+    return _object_id(len(data), [data], digits)
 
 
 def _difference(folder: Path, name: str, before: _Entry | None, found: _Found) -> Change | None:
