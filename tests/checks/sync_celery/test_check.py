@@ -46,6 +46,10 @@ def test_columns_count_characters() -> None:
     assert (found.line, found.column) == (2, 11)
 
 
+def test_characters_that_nobody_sees_are_no_reason() -> None:
+    assert not sync_celery.check_source("import asyncio  # sync-ok: a" + "\u200b" * 12 + "b\n").ok
+
+
 def test_a_reason_that_is_too_short_is_named() -> None:
     (found,) = sync_celery.check_source("import requests\nrequests.get('u')  # sync-ok: short\n").violations
     assert found.hint.endswith("; the reason after `sync-ok:` needs 10 characters")

@@ -52,6 +52,12 @@ UNTRUE: list[tuple[Callable[[Any], object], list[str]]] = [
     (_set(0, source="API_DOCS"), ["/name the source of the span is of the kind SOURCE_CODE"]),
     (_set(3, assumption_rationale=None), ["/a~1b/1 an assumption needs a rationale of 10 characters"]),
     (_set(3, assumption_rationale="  short   "), ["/a~1b/1 an assumption needs a rationale of 10 characters"]),
+    (_set(3, assumption_rationale="\u200b" * 12), ["/a~1b/1 an assumption needs a rationale of 10 characters"]),
+    (_set(0, evidence="\u200b"), ["/name it names no evidence"]),
+    (
+        lambda it: it["sources"].append({**it["schema"], "kind": "SOURCE_CODE"}),
+        ["the source is the schema itself"],
+    ),
     (_set_span(line=1), ["/name the excerpt has another hash"]),
     (_set_span(line=0), ["/name the source has no such lines and columns"]),
     (_set_span(endLine=1), ["/name the source has no such lines and columns"]),

@@ -104,7 +104,7 @@ def _reasons(text: str) -> Mapping[int, str]:
     reasons = dict[int, str]()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT and (comment := _COMMENT.match(token.string)) is not None:
-            reasons[token.start[0]] = comment[1]
+            reasons[token.start[0]] = "".join(filter(str.isprintable, comment[1])).strip()
     return reasons
 
 

@@ -43,6 +43,11 @@ def check(file: Path, *, schema: Path | None = None, sources: Path | None = None
     fields = _read_fields(schema_path, trace_map.schema.hash, broken)
     reader = SourceReader(sources or file.parent, trace_map.sources)
     broken += [Broken(field="", file=name, line=0, why=why) for name, why in reader.faults.items()]
+    broken += [
+        Broken(field="", file=source.file, line=0, why="the source is the schema itself")
+        for source in trace_map.sources
+        if source.hash == trace_map.schema.hash
+    ]
     entries = dict[str, Entry]()
     broken_fields = set[str]()
     for entry in trace_map.trace_entries:
@@ -114,9 +119,14 @@ def _faults(entry: Entry, fields: Mapping[str, None], earlier: Mapping[str, Entr
     if entry.field_path in earlier:
         yield "it is traced twice"
     if entry.source == "ASSUMPTION":
-        if len((entry.assumption_rationale or "").strip()) < _MIN_RATIONALE:
+        if len(_visible(entry.assumption_rationale or "")) < _MIN_RATIONALE:
             yield f"an assumption needs a rationale of {_MIN_RATIONALE} characters"
     elif not entry.spans:
         yield "it names no span"
-    if not entry.evidence.strip():
+    if not _visible(entry.evidence):
         yield "it names no evidence"
+
+
+def _visible(text: str) -> str:
+    """Return a text without characters that nobody sees, such as a space of no width."""
+    return "".join(filter(str.isprintable, text)).strip()
