@@ -21,7 +21,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup web demo demo-runs tour test test-agents chaos check bench bench-peers images lock reference dist sbom clean static web-static web-tests format-check lint types contracts sizes kernel-tests tests fast-tests format
+.PHONY: help setup web demo demo-runs tour test test-agents chaos check bench bench-peers images lock reference dist sbom clean static web-static web-tests format-check lint types contracts sizes kernel-tests collected tests fast-tests format
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /	/' | expand -t 16
@@ -44,7 +44,7 @@ test: setup  ## set up, then check everything: format, lint, types, import contr
 	@sh scripts/compiler.sh || true  # the tests that need it say what is missing
 	@sh scripts/bubblewrap.sh || echo "The tests of agents fail without it." >&2
 	@sh scripts/chromium.sh || echo "All other checks run first; then this command fails." >&2
-	$(MAKE) -k -j2 static web-tests kernel-tests
+	$(MAKE) -k -j2 static web-tests kernel-tests collected
 	$(MAKE) tests $$(sh scripts/chromium.sh 2>/dev/null >&2 || echo SKELO_NO_BROWSER=1)
 	@sh scripts/chromium.sh || { echo "Everything else passed." >&2; exit 1; }
 
@@ -123,6 +123,9 @@ web-tests:
 kernel-tests:
 	$(BIN)/coverage run -m pytest tests/kernel $(ARGS)
 	$(BIN)/coverage report
+
+collected:  # compiles the tests once; otherwise each of their parallel workers does so
+	$(BIN)/python -m pytest --collect-only >/dev/null
 
 tests:
 	SKELO_NO_BROWSER=$(SKELO_NO_BROWSER) $(BIN)/python scripts/run_tests.py --ignore=tests/kernel -n $(JOBS) --dist worksteal --durations=60 $(ARGS)

@@ -25,6 +25,7 @@
 
 It calls tools of MCP servers over HTTP with `--tools`, else by the pipes of a program that it starts. Its sessions are
 files in its home folder: another process can continue them.
+With `--loads` a session is continued by `session/load`, which repeats its updates.
 With `--misses-first` the first prompt of all does not reach it.
 """
 
@@ -84,6 +85,7 @@ class Agent:
                 "initialize": self.initialize,
                 "session/new": self.new,
                 "session/resume": self.resume,
+                "session/load": self.load,
                 "session/prompt": self.prompt,
             }.get(message["method"])
             if handler is not None:
@@ -111,8 +113,8 @@ class Agent:
 
     def initialize(self, number: int, _params: dict[str, Any]) -> None:
         capabilities: dict[str, Any] = {
-            "loadSession": False,
-            "sessionCapabilities": {"resume": {}},
+            "loadSession": "--loads" in sys.argv,
+            "sessionCapabilities": {} if "--loads" in sys.argv else {"resume": {}},
             "mcpCapabilities": {"http": "--tools" in sys.argv},
         }
         about = {"name": "scripted", "version": "1.0"}
@@ -137,6 +139,15 @@ class Agent:
             send({"id": number, "result": {}})
         else:
             send({"id": number, "error": {"code": -32000, "message": "no such session"}})
+
+    def load(self, number: int, params: dict[str, Any]) -> None:
+        session = params["sessionId"]
+        if session_file(session).exists():
+            for prompt in json.loads(session_file(session).read_text()):
+                update(session, {"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": prompt}})
+                say(session, "said before")
+                call(session, "edit", "write before.txt", {"path": "before.txt"}, lambda: None)
+        self.resume(number, params)
 
     def prompt(self, number: int, params: dict[str, Any]) -> None:
         session, text = params["sessionId"], params["prompt"][0]["text"]
@@ -289,7 +300,7 @@ class Agent:
         with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment, text=True) as program:
             assert program.stdin is not None
             assert program.stdout is not None
-            answers = {}
+            answers: dict[Any, Any] = {}
             for message in messages:
                 program.stdin.write(json.dumps(message) + "\n")
                 program.stdin.flush()

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import yaml
 
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import load
 from tests.agents import repository
@@ -34,7 +35,7 @@ def make(folder: Path, **agent: Json) -> Path:
     return root
 
 
-def drive(root: Path, *lines: str) -> JsonObject:
+def drive(root: Path, *lines: str) -> RunDocument:
     """Return the document of a run in which the agent plays these lines, and a person takes its change.
 
     TREE in a line is the folder of its workspace.
@@ -43,7 +44,7 @@ def drive(root: Path, *lines: str) -> JsonObject:
     tree = root / ".skelo" / "workspaces" / run_id / "fix" / "tree"
     script = "\n".join(line.replace("TREE", str(tree)) for line in lines)
 
-    async def story() -> JsonObject:
+    async def story() -> RunDocument:
         async with repository.engine(root) as engine:
             workflow = load.load(root / "fix.yaml")
             await engine.start(workflow, {"test": f"tests.test_basket\n{script}"}, run_id=run_id)
@@ -53,7 +54,7 @@ def drive(root: Path, *lines: str) -> JsonObject:
             await engine.answer(str(approval["id"]), status="approved", by="ada")
             return await engine.wait(run_id)
 
-    return asyncio.run(asyncio.wait_for(story(), 100))
+    return asyncio.run(asyncio.wait_for(story(), 280))
 
 
 def fixed() -> str:
@@ -62,7 +63,7 @@ def fixed() -> str:
     return source.replace("\n", "\\n")
 
 
-def check(root: Path, document: JsonObject, visits: int) -> None:
+def check(root: Path, document: RunDocument, visits: int) -> None:
     """Assert that the change is one commit on the branch of the run, and nothing else of the user's has changed."""
     assert document["ending"] == "ok", document.get("error")
     nodes = cast("dict[str, Any]", document["nodes"])

@@ -80,7 +80,12 @@ def vendor(provider: Provider) -> AgentUnderTest:
     """Return Claude Code, Codex or Gemini CLI."""
     return AgentUnderTest(
         settings=lambda url: AgentSettings(
-            name=provider, provider=provider, base_url=url, api_key="worthless", model=MODELS[provider]
+            name=provider,
+            provider=provider,
+            base_url=url,
+            api_key="worthless",
+            model=MODELS[provider],
+            start_ms=300_000,  # on a busy machine
         ),
         data_dir=INSTALLED,
         has_tools=provider != "gemini",  # it offers none in a folder that is not trusted

@@ -16,6 +16,7 @@ import yaml
 
 import openskelo
 from openskelo.history import verify
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows.project import project_file
 from tests import forked_skelo
@@ -99,10 +100,10 @@ def play(
     document: JsonObject,
     run_id: str | None = None,
     global_mode: Literal["PLANNING", "IMPLEMENTATION"] = "IMPLEMENTATION",
-) -> JsonObject:
+) -> RunDocument:
     """Return the document of a run of the workflow, after its end."""
 
-    async def story() -> JsonObject:
+    async def story() -> RunDocument:
         async with engine(root) as opened:
             flow = openskelo.from_document(document, root=root)
             return await opened.wait(await opened.start(flow, run_id=run_id, global_mode=global_mode))

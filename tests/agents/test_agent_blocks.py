@@ -12,6 +12,7 @@ import yaml
 
 import openskelo
 from openskelo.executors import gate_evaluation
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel.json import Json, JsonObject
 from tests import forked_skelo
 from tests.agents import repository
@@ -19,12 +20,12 @@ from tests.agents import repository
 ANSWER: Json = {"answer": {"type": "integer"}, "files_changed": {"type": "array"}}
 
 
-def _node(document: JsonObject) -> dict[str, Any]:
+def _node(document: RunDocument) -> dict[str, Any]:
     return cast("dict[str, Any]", cast("dict[str, Any]", document["nodes"])["work"])
 
 
-def _code(document: JsonObject) -> str:
-    return cast("str", cast("dict[str, Any]", document["error"])["code"])
+def _code(document: RunDocument) -> str:
+    return cast("str", cast("dict[str, Any]", document.get("error"))["code"])
 
 
 def test_it_changes_a_worktree_and_hands_in_its_diff(tmp_path: Path) -> None:
@@ -44,7 +45,7 @@ def test_the_record_has_the_session_the_calls_and_the_prompts(tmp_path: Path) ->
     (root / "AGENTS.md").write_text("Use tabs.")
     repository.git(root, "add", "--all")
     repository.git(root, "commit", "--quiet", "-m", "two")
-    run_id = cast("str", repository.play(root, repository.block("@write new.txt x", "@say done"))["runId"])
+    run_id = repository.play(root, repository.block("@write new.txt x", "@say done"))["runId"]
     log = repository.events(root, run_id)
     assert [event["type"] for event in log] == [
         "run.created",
@@ -98,11 +99,11 @@ def test_a_result_that_breaks_the_contract_is_repaired_in_the_same_session(tmp_p
     lines = ('@json {"answer": "many"}', "@next", '@json {"answer": 7}')
     document = repository.play(root, repository.block(*lines, outputs=ANSWER))
     assert (document["ending"], _node(document)["outputs"]["answer"]) == ("ok", 7)
-    log = repository.events(root, cast("str", document["runId"]))
+    log = repository.events(root, document["runId"])
     sessions = [cast("dict[str, Any]", event["data"])["session"] for event in log if event["type"] == "session.opened"]
     assert [session["continued"] for session in sessions] == [False, True]
     assert sessions[0]["sessionId"] == sessions[1]["sessionId"]
-    sent = repository.artifact(root, cast("str", document["runId"]), "prompt.sent.txt")
+    sent = repository.artifact(root, document["runId"], "prompt.sent.txt")
     assert "@json" not in sent
     assert "refused" in sent
 
@@ -180,9 +181,9 @@ def test_a_turn_that_ends_badly_fails_with_a_code(
     if not lines:
         document = repository.play(root, repository.block("nothing to play", contract_repair_attempts=0))
     assert (document["ending"], _code(document)) == ("failed", code)
-    assert words in cast("dict[str, Any]", document["error"])["message"]
+    assert words in cast("dict[str, Any]", document.get("error"))["message"]
     if lines:
-        assert "kept.txt" in repository.artifact(root, cast("str", document["runId"]), "diff.partial.patch")
+        assert "kept.txt" in repository.artifact(root, document["runId"], "diff.partial.patch")
     assert repository.processes_left(root) == []
 
 
@@ -219,7 +220,7 @@ def test_the_cost_of_a_session_counts_once_and_the_transcript_has_all_turns(tmp_
     lines = ("@cost 0.25", "@say thinking", "@next", "@cost 0.5", '@json {"answer": 3}')
     document = repository.play(root, repository.block(*lines, outputs=ANSWER))
     assert cast("dict[str, Any]", document["budget"])["costUsd"]["used"] == 0.5
-    transcript = repository.artifact(root, cast("str", document["runId"]), "transcript.jsonl")
+    transcript = repository.artifact(root, document["runId"], "transcript.jsonl")
     assert transcript.count('"session/prompt"') == 2
 
 
@@ -235,7 +236,7 @@ def test_a_killed_agent_is_resumed_by_the_next_engine(tmp_path: Path) -> None:
             await repository.until(lambda: bool(list(root.glob(".skelo/workspaces/*/*/tree/first.txt"))))
             return run_id
 
-    async def go_on(run_id: str) -> JsonObject:
+    async def go_on(run_id: str) -> RunDocument:
         async with repository.engine(root) as opened:
             await opened.resume(run_id)
             return await opened.wait(run_id)
@@ -260,7 +261,7 @@ def test_an_agent_that_was_cut_before_it_got_its_prompt_gets_it_from_the_next_en
             await repository.until(lambda: bool(list(root.glob(".skelo/workspaces/*/*/home/missed"))))
             return run_id
 
-    async def go_on(run_id: str) -> JsonObject:
+    async def go_on(run_id: str) -> RunDocument:
         async with repository.engine(root) as opened:
             await opened.resume(run_id)
             return await opened.wait(run_id)
@@ -303,7 +304,7 @@ def test_a_block_that_is_entered_again_gets_its_new_inputs_in_the_same_session(t
     document = repository.play(root, {"name": "two", "blocks": blocks})
     assert document["ending"] == "ok", document.get("error")
     assert (_node(document)["visits"], _node(document)["outputs"]) == (2, {"summary": "good"})
-    run_id = cast("str", document["runId"])
+    run_id = document["runId"]
     log = [(event["type"], cast("dict[str, Any]", event["data"])) for event in repository.events(root, run_id)]
     sessions = [data["session"] for kind, data in log if kind == "session.opened" and data["node"] == "work"]
     assert [session["continued"] for session in sessions] == [False, True]
@@ -330,7 +331,7 @@ def test_without_its_session_a_cut_turn_begins_with_the_files_as_they_were(tmp_p
     half_done = home.parent / "tree" / "half-done.txt"
     half_done.write_text("what the cut turn has left")
 
-    async def go_on() -> JsonObject:
+    async def go_on() -> RunDocument:
         async with repository.engine(root) as opened:
             await opened.resume(run_id)
             await repository.until(lambda: not half_done.exists() and (home.parent / "tree" / "first.txt").exists())
@@ -374,13 +375,19 @@ def test_a_diff_that_cannot_be_made_does_not_hide_why_the_turn_failed(tmp_path: 
     root = repository.make(tmp_path, sandbox="none")
     document = repository.play(root, repository.block("@complain no key", "@run rm -rf ../tree", "@exit 3"))
     assert _code(document) == "AGENT_EXITED"
-    assert "no key" in str(cast("dict[str, Any]", document["error"])["message"])
+    assert "no key" in str(cast("dict[str, Any]", document.get("error"))["message"])
 
 
 def test_a_failed_turn_says_what_the_program_has_last_written_to_stderr(tmp_path: Path) -> None:
     root = repository.make(tmp_path, idle_ms=1000)
     document = repository.play(root, repository.block("@complain the model is down", "@hang"))
     assert _code(document) == "AGENT_IDLE"
-    message = str(cast("dict[str, Any]", document["error"])["message"])
+    message = str(cast("dict[str, Any]", document.get("error"))["message"])
     assert "its last words: the model is down" in message
     assert "raise `idle_ms`" in message
+
+
+def test_a_plain_value_of_env_reaches_the_program(tmp_path: Path) -> None:
+    root = repository.make(tmp_path, env={"MODE": "plain text"})
+    document = repository.play(root, repository.block("@say %MODE%"))
+    assert _node(document)["outputs"]["summary"] == "plain text"

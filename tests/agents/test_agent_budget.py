@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 import openskelo
-from openskelo.kernel.json import Json, JsonObject
+from openskelo.history.run_document import RunDocument
+from openskelo.kernel.json import Json
 from openskelo.testing import scripted_model_server
 from tests.agents import repository
 from tests.cli.conftest import Skelo
@@ -32,21 +33,21 @@ def _project(folder: Path, server: scripted_model_server.ScriptedModelServer, **
     return repository.make(folder, **{"base_url": server.url, "prices": PRICES, **settings})
 
 
-def _used(document: JsonObject) -> tuple[int, float]:
+def _used(document: RunDocument) -> tuple[int, float]:
     budget = cast("dict[str, Any]", document["budget"])
     return budget["tokens"]["used"], budget["costUsd"]["used"]
 
 
-def _error(document: JsonObject) -> dict[str, Any]:
-    return cast("dict[str, Any]", document["error"])
+def _error(document: RunDocument) -> dict[str, Any]:
+    return cast("dict[str, Any]", document.get("error"))
 
 
-def _usage(root: Path, document: JsonObject) -> dict[str, Any]:
-    return json.loads(repository.artifact(root, cast("str", document["runId"]), "usage.json"))
+def _usage(root: Path, document: RunDocument) -> dict[str, Any]:
+    return json.loads(repository.artifact(root, document["runId"], "usage.json"))
 
 
-def _log(root: Path, document: JsonObject) -> str:
-    return repository.artifact(root, cast("str", document["runId"]), "work.log").strip()
+def _log(root: Path, document: RunDocument) -> str:
+    return repository.artifact(root, document["runId"], "work.log").strip()
 
 
 # -- counting ---------------------------------------------------------------------------------------------------------
@@ -104,7 +105,7 @@ def test_a_call_in_flight_counts_when_its_run_is_cancelled(
     root = _project(tmp_path, server)
     hanging = "@model @hang " + "x" * 3000
 
-    async def story() -> JsonObject:
+    async def story() -> RunDocument:
         async with repository.engine(root) as opened:
             flow = openskelo.from_document(repository.block("@model @say hi", hanging), root=root)
             run_id = await opened.start(flow)
@@ -152,7 +153,7 @@ def test_a_cap_that_is_used_up_ends_the_run_with_evidence_and_keeps_the_work(
     assert words in _error(document)["message"]
     assert len(server.requests) == calls
     assert _used(document)[0] == calls * 110_000
-    assert "kept.txt" in repository.artifact(root, cast("str", document["runId"]), "diff.partial.patch")
+    assert "kept.txt" in repository.artifact(root, document["runId"], "diff.partial.patch")
     assert repository.processes_left(root) == []
 
 
@@ -232,7 +233,7 @@ def test_the_key_reaches_the_model_and_nothing_of_the_agent(
     for file in data.rglob("*"):
         if file.is_file() and not file.is_symlink():
             assert KEY.encode() not in file.read_bytes(), file
-    assert "\n".join(repository.artifact(root, cast("str", document["runId"]), name) for name in ("transcript.jsonl",))
+    assert "\n".join(repository.artifact(root, document["runId"], name) for name in ("transcript.jsonl",))
 
 
 # -- its own log-in ---------------------------------------------------------------------------------------------------
@@ -249,7 +250,7 @@ def test_with_its_own_log_in_there_is_no_gateway_and_usd_are_unknown(tmp_path: P
     assert "BASE_URL" not in (tree / "environment.txt").read_text()
     found = _usage(root, document)
     assert (found["login"], found["counted"]["costUsd"], found["reported"][0]["costUsd"]) == ("own", None, 3.0)
-    shown = Skelo(folder=root)("show", cast("str", document["runId"]))
+    shown = Skelo(folder=root)("show", document["runId"])
     assert "USD that are not known (an agent with its own log-in)" in shown.out
     listed = Skelo(folder=root)("agents")
     assert "own log-in (USD unknown)" in listed.out

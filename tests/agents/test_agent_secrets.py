@@ -14,6 +14,7 @@ import yaml
 import openskelo
 from openskelo.agents.workspace import env_files
 from openskelo.executors import stored_values
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel.json import Json, JsonObject
 from tests.agents import repository
 from tests.cli.conftest import Skelo
@@ -50,12 +51,12 @@ def _kept(root: Path) -> list[str]:
     return found
 
 
-def _play(root: Path, *lines: str, answer: str | None = None) -> tuple[JsonObject, list[JsonObject], list[str]]:
+def _play(root: Path, *lines: str, answer: str | None = None) -> tuple[RunDocument, list[JsonObject], list[str]]:
     """Return the document of a run, the questions in it, and what its viewers have seen."""
     questions: list[JsonObject] = []
     seen: list[str] = []
 
-    async def story() -> JsonObject:
+    async def story() -> RunDocument:
         async with repository.engine(root) as engine:
             engine.listen(lambda _request, text: seen.append(text))
             engine.listen_status(lambda _request, text: seen.append(text))
@@ -70,7 +71,7 @@ def _play(root: Path, *lines: str, answer: str | None = None) -> tuple[JsonObjec
     return asyncio.run(asyncio.wait_for(story(), 120)), questions, seen
 
 
-def _values(root: Path, document: JsonObject, kind: str, name: str) -> list[Json]:
+def _values(root: Path, document: RunDocument, kind: str, name: str) -> list[Json]:
     return [
         cast("dict[str, Any]", event["data"])[name]["value"]
         for event in repository.events(root, str(document["runId"]))
@@ -78,7 +79,7 @@ def _values(root: Path, document: JsonObject, kind: str, name: str) -> list[Json
     ]
 
 
-def _results(root: Path, document: JsonObject) -> list[Json]:
+def _results(root: Path, document: RunDocument) -> list[Json]:
     """Return what the calls have returned; each result is large, so its event names a blob."""
 
     async def story() -> list[Json]:
@@ -151,7 +152,7 @@ def test_a_secret_that_comes_in_pieces_is_masked_for_viewers_and_in_what_is_kept
     lines = (f"@say my key is {UNDECLARED[:half]}", f"@json {UNDECLARED[half:]}", "@say !", "@exit 3")
     # The words stand in the prompt, and so in the workflow: it is the record of what the agent says that is looked at.
     document, _, seen = _play(root, *lines)
-    assert cast("dict[str, Any]", document["error"])["code"] == "AGENT_EXITED"
+    assert cast("dict[str, Any]", document.get("error"))["code"] == "AGENT_EXITED"
     assert "".join(text for text in seen if text not in ("answering", "thinking")) == "my key is [secret]!"
     assert repository.artifact(root, str(document["runId"]), "answer.partial.txt") == "my key is [secret]!\n"
     lines = repository.artifact(root, str(document["runId"]), "transcript.jsonl").split("\n")
@@ -176,7 +177,7 @@ def test_a_set_up_that_prints_a_copied_secret_does_not_leak_it(root: Path) -> No
     settings["agents"]["helper"]["workspace"]["setup"] = [["cat", "local.env"], ["sh", "-c", "cat local.env; exit 1"]]
     file.write_text(yaml.safe_dump(settings))
     document, _, _ = _play(root, "@say never")
-    error = cast("dict[str, Any]", document["error"])
+    error = cast("dict[str, Any]", document.get("error"))
     assert (error["code"], '"[secret]"' in error["message"]) == ("WORKSPACE_SETUP", True)
     assert _kept(root) == []
 

@@ -47,7 +47,7 @@ def test_a_question_about_an_edit_is_answered_on_the_terminal(root: Path) -> Non
     terminal.until("kind     edit")
     terminal.until("+you")
     terminal.until("like it  changes of hello.txt")
-    terminal.until("(approve, turn, run, deny, edit, later)")
+    terminal.until("(approve, turn, run, deny, modify, later)")
     terminal.type("turn")
     terminal.until("work Write hello.txt: ok")
     assert terminal.end() == 0

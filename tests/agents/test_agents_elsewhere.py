@@ -81,8 +81,8 @@ def test_explain_says_what_is_not_known_of_an_agent(tmp_path: Path) -> None:
 
 def test_prune_removes_workspaces_but_never_changes_that_were_not_applied(tmp_path: Path) -> None:
     root = repository.make(tmp_path)
-    idle = cast("str", repository.play(root, repository.block("@say nothing"))["runId"])
-    busy = cast("str", repository.play(root, repository.block("@write new.txt x", "@say done"))["runId"])
+    idle = repository.play(root, repository.block("@say nothing"))["runId"]
+    busy = repository.play(root, repository.block("@write new.txt x", "@say done"))["runId"]
     pruned = skelo(root, "prune", idle, busy)
     assert pruned.returncode == 0, pruned.stderr
     assert f"left the workspace of work ({busy[:8]}): the workspace has changes that were not applied" in pruned.stderr

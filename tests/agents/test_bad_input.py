@@ -16,25 +16,28 @@ from typing import Any, cast
 import pytest
 
 import openskelo
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.testing import agent_conformance
 from openskelo.workflows.project import project_file
 from tests.agents import agents_under_test, repository
 from tests.crash import disk
 
+pytestmark = pytest.mark.slow
+
 AGENT = Path(__file__).with_name("misbehaving_agent.py")
 #: The second file is what the program imports: a sandbox shows the files that a command names.
 COMMAND: Json = [sys.executable, str(AGENT), str(repository.AGENT)]
 
 
-def _play(root: Path, *lines: str, **block: Json) -> tuple[str, str, JsonObject]:
+def _play(root: Path, *lines: str, **block: Json) -> tuple[str, str, RunDocument]:
     """Return how a run ended (`ok`, or a code), what was said (by the agent, or by the error), and its document."""
     document = repository.play(root, repository.block(*lines, contract_repair_attempts=0, **block))
     _check_nothing_left(root)
     if document["ending"] == "ok":
         outputs = cast("dict[str, Any]", document["nodes"])["work"]["outputs"]
         return "ok", str(outputs["summary"]), document
-    error = cast("dict[str, Any]", document["error"])
+    error = cast("dict[str, Any]", document.get("error"))
     assert error["message"], error
     assert "Traceback" not in str(document)
     return str(error["code"]), str(error["message"]), document
@@ -89,7 +92,6 @@ def test_a_program_that_speaks_no_protocol_is_named_with_its_words(tmp_path: Pat
     assert (ending, "usage: echo" in said) == ("AGENT_EXITED", True), said
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("line", ["@flood 200", "@flood-calls 200"])
 def test_200_megabytes_of_output_are_survived_and_not_kept(tmp_path: Path, line: str) -> None:
     root = repository.make(tmp_path, command=COMMAND)
@@ -98,6 +100,41 @@ def test_200_megabytes_of_output_are_survived_and_not_kept(tmp_path: Path, line:
     stored = sum(file.stat().st_size for file in (root / ".skelo").rglob("*") if file.is_file())
     assert stored < 40 * 1024 * 1024, stored
     assert len(repository.artifact(root, str(document["runId"]), "transcript.jsonl")) < 10 * 1024 * 1024
+
+
+def test_what_an_agent_says_is_kept_up_to_a_bound_and_the_log_says_how_much_is_left_out(tmp_path: Path) -> None:
+    root = repository.make(tmp_path, command=COMMAND)
+    ending, said, document = _play(root, "@flood 9", "@exit 3")
+    assert ending == "AGENT_EXITED", said
+    left = {artifact.name: artifact.text for artifact in repository.artifacts(root, str(document["runId"]))}
+    assert "1048576 characters of what it said were left out\n" in left["work.log"]
+    assert left["answer.partial.txt"].startswith("xxx")
+
+
+def test_the_file_of_stderr_does_not_grow_for_ever(tmp_path: Path) -> None:
+    root = repository.make(tmp_path, command=COMMAND)
+    ending, said, document = _play(root, "@flood-stderr 20", "@say fine")
+    assert (ending, said) == ("ok", "fine")
+    (file,) = root.glob(".skelo/workspaces/*/*/stderr.log")
+    assert file.stat().st_size == 0
+    kept = repository.artifact(root, str(document["runId"]), "stderr.log")
+    assert kept.startswith("… ")
+    assert len(kept) < 70 * 1024
+
+
+@pytest.mark.slow
+def test_20_000_files_are_counted_and_not_all_named_in_the_log(tmp_path: Path) -> None:
+    root = repository.make(tmp_path, command=COMMAND)
+    ending, said, document = _play(root, "@run mkdir many; cd many; seq 20000 | xargs touch", "@say fine")
+    assert (ending, said) == ("ok", "fine")
+    log = repository.events(root, str(document["runId"]))
+    artifacts = [
+        cast("dict[str, Any]", event["data"])["artifact"] for event in log if "artifact." in str(event["type"])
+    ]
+    (metadata,) = (artifact["metadata"] for artifact in artifacts if artifact["name"] == "diff.patch")
+    assert (metadata["summary"], len(metadata["filesChanged"])) == ("20000 files changed, +0 -0", 1000)
+    outputs = cast("dict[str, Any]", document["nodes"])["work"]["outputs"]
+    assert len(outputs["files_changed"]) == 20_000
 
 
 @pytest.mark.parametrize(
@@ -138,12 +175,12 @@ def test_an_input_of_five_megabytes_is_too_much_for_a_prompt(tmp_path: Path) -> 
     text: Json = {"text": {"type": "string"}}
     document: JsonObject = {**repository.block("@say fine", "{{ inputs.text }}", inputs=text), "inputs": text}
 
-    async def story() -> JsonObject:
+    async def story() -> RunDocument:
         async with repository.engine(root) as engine:
             run_id = await engine.start(openskelo.from_document(document, root=root), {"text": "word " * 1024 * 1024})
             return await engine.wait(run_id)
 
-    error = cast("dict[str, Any]", asyncio.run(asyncio.wait_for(story(), 120))["error"])
+    error = cast("dict[str, Any]", asyncio.run(asyncio.wait_for(story(), 120)).get("error"))
     assert (error["code"], "longer than 1048576 characters" in error["message"]) == ("TEMPLATE_TOO_LARGE", True)
     _check_nothing_left(root)
 
@@ -155,6 +192,15 @@ def test_a_prompt_of_five_megabytes_reaches_the_agent(tmp_path: Path) -> None:
             assert "".join(turn.text) == "fine"
 
     agent_conformance.play(agents_under_test.scripted(), tmp_path, story)
+
+
+def test_without_the_extra_no_run_starts_and_the_hint_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = repository.make(tmp_path, command=COMMAND)
+    monkeypatch.setitem(sys.modules, "acp", None)
+    with pytest.raises(openskelo.OpenSkeloError) as raised:
+        repository.play(root, repository.block("@say never"))
+    assert (raised.value.code, "openskelo[agents]" in str(raised.value.hint)) == ("EXTRA_MISSING", True)
+    assert not (root / ".skelo" / "workspaces").exists()
 
 
 # -- the repository ---------------------------------------------------------------------------------------------------
@@ -295,7 +341,7 @@ def test_a_branch_that_is_there_already_keeps_its_commits(tmp_path: Path) -> Non
     precious = repository.git(root, "rev-parse", "HEAD")
     repository.git(root, "switch", "--quiet", "main")
     document = repository.play(root, repository.block("@say never"), run_id)
-    error = cast("dict[str, Any]", document["error"])
+    error = cast("dict[str, Any]", document.get("error"))
     assert (error["code"], branch in error["message"]) == ("WORKSPACE_REPOSITORY", True), error
     assert repository.git(root, "rev-parse", branch) == precious
     _check_nothing_left(root)
@@ -334,7 +380,7 @@ def test_a_full_disk_during_the_diff_loses_nothing(tmp_path: Path) -> None:
                 small.fill()
                 await engine.wait(run_id)
 
-        async def go_on() -> JsonObject:
+        async def go_on() -> RunDocument:
             async with repository.engine(root) as engine:
                 await engine.resume(run_id)
                 return await engine.wait(run_id)

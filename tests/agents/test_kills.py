@@ -251,23 +251,11 @@ def _check_leftovers(root: Path, blocks: str, graph: str) -> None:
     assert not workspaces.exists() or not list(workspaces.iterdir())
 
 
-async def _skelo(root: Path, *words: str) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "openskelo.cli.main", *words),
-        cwd=root,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        start_new_session=True,
-    )
+def _document(root: Path, *words: str) -> dict[str, Any]:
+    return json.loads(forked_skelo.run([*words, "--json"], folder=root).stdout)
 
 
-async def _document(root: Path, *words: str) -> dict[str, Any]:
-    process = await _skelo(root, *words, "--json")
-    out, _ = await process.communicate()
-    return json.loads(out)
-
-
+@pytest.mark.slow
 def test_a_call_is_in_the_log_before_the_agent_goes_on_and_a_cut_one_that_reaches_outside_is_asked_about(
     tmp_path: Path,
 ) -> None:
@@ -277,15 +265,12 @@ def test_a_call_is_in_the_log_before_the_agent_goes_on_and_a_cut_one_that_reache
     document = repository.block('@hook Bash {"command": "make"}', f"@run {kill_driver}", "@hang", "@next", "@say done")
     (root / "flow.yaml").write_text(yaml.safe_dump(document))
 
-    async def story() -> tuple[list[tuple[str, dict[str, Any]]], dict[str, Any], dict[str, Any]]:
-        assert await (await _skelo(root, "run", "flow.yaml")).wait() == -signal.SIGKILL
-        run_id = str((await _document(root, "runs"))["runs"][0]["runId"])
-        before = await asyncio.to_thread(_facts, root, run_id)
-        paused = await _document(root, "resume", run_id)
-        await (await _skelo(root, "approve", str(paused["approvals"][0]["id"])[:12])).communicate()
-        return before, paused, await _document(root, "show", run_id)
-
-    before, paused, ended = asyncio.run(asyncio.wait_for(story(), 120))
+    assert forked_skelo.run(["run", "flow.yaml"], folder=root).returncode == -signal.SIGKILL
+    run_id = str(_document(root, "runs")["runs"][0]["runId"])
+    before = _facts(root, run_id)
+    paused = _document(root, "resume", run_id)
+    forked_skelo.run(["approve", str(paused["approvals"][0]["id"])[:12]], folder=root)
+    ended = _document(root, "show", run_id)
     (started,) = [data for kind, data in before if kind == "call.started" and data["call"]["tool"] == "Bash"]
     assert (started["reachesOutside"], started["args"]) == (True, {"value": {"command": "make"}})
     (approval,) = paused["approvals"]

@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 import openskelo
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel.json import Json, JsonObject
 from tests.agents import repository
 
@@ -35,8 +36,8 @@ def stop_at_work(
     return asyncio.run(asyncio.wait_for(story(), 120))
 
 
-def resume(root: Path, run_id: str) -> JsonObject:
-    async def story() -> JsonObject:
+def resume(root: Path, run_id: str) -> RunDocument:
+    async def story() -> RunDocument:
         async with repository.engine(root) as engine:
             await engine.resume(run_id)
             return await engine.wait(run_id)

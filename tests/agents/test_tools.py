@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel.json import Json, JsonObject
 from tests.agents import repository
 
@@ -19,7 +20,7 @@ def make(folder: Path, arguments: list[str], **settings: Json) -> Path:
     return repository.make(folder, command=[sys.executable, str(repository.AGENT), *arguments], **settings)
 
 
-def outputs(document: JsonObject, node: str = "work") -> dict[str, Any]:
+def outputs(document: RunDocument, node: str = "work") -> dict[str, Any]:
     assert document["ending"] == "ok", document.get("error")
     return cast("dict[str, Any]", document["nodes"])[node]["outputs"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
@@ -14,6 +15,13 @@ from benchmarks import __main__ as command
 from benchmarks import measure, report
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_garbage_of_others() -> None:
+    """Leave what earlier tests keep out of the collections before each sample: they took most of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.mark.slow

@@ -393,11 +393,11 @@ def test_a_terminal_asks_for_inputs_and_answers_by_their_schema(skelo: Skelo) ->
     terminal.until("title (string): ")
     terminal.type("Bees")
     terminal.until("Publish Bees?")
-    terminal.until("Your answer (approve, deny, edit, later): ")
+    terminal.until("Your answer (approve, deny, modify, later): ")
     terminal.type("what")
     terminal.until("say yes with other values")
     terminal.until("Your answer")
-    terminal.type("edit")
+    terminal.type("modify")
     terminal.until("The title as it will be")
     terminal.until('title (string) ["Bees"]: ')
     terminal.type("B")
@@ -417,6 +417,31 @@ def test_a_terminal_asks_for_inputs_and_answers_by_their_schema(skelo: Skelo) ->
     assert skelo("output", "last", "text").out == "Wasps\n"
 
 
+def test_a_long_question_is_broken_between_words_at_the_width_of_the_terminal(skelo: Skelo) -> None:
+    words = " ".join(["bees"] * 30)
+    skelo.write(
+        "review.yaml", REVIEW.replace("Publish {{ inputs.title }}?", f"{words}?\\n\\n  Publish {{{{ inputs.title }}}}?")
+    )
+    terminal = Terminal(skelo.folder, "run", "review.yaml", "--input", "title=Bees", env={"COLUMNS": "42"})
+    terminal.until("Your answer (")
+    terminal.type("later")
+    assert terminal.end() == 3
+    lines = terminal.seen.replace("\r\n", "\n").split("\n")
+    asked = lines.index("? ask asks:")
+    eight, six = " ".join(["bees"] * 8), " ".join(["bees"] * 6)
+    assert lines[asked + 1 : asked + 7] == [
+        f"  {eight}",
+        f"  {eight}",
+        f"  {eight}",
+        f"  {six}?",
+        "",
+        "    Publish Bees?",
+    ]
+    waiting = lines.index("waiting for a person:")
+    seven = " ".join(["bees"] * 7)
+    assert lines[waiting + 1 : waiting + 3] == [f"  ask: {seven}", f"    {seven}"]
+
+
 def test_a_terminal_shows_the_titles_of_a_form_and_opens_long_texts_in_the_editor(skelo: Skelo) -> None:
     titled = REVIEW.replace("{type: string, minLength: 3,", "{type: string, title: Headline, minLength: 3,")
     skelo.write("review.yaml", titled)
@@ -425,7 +450,7 @@ def test_a_terminal_shows_the_titles_of_a_form_and_opens_long_texts_in_the_edito
     title = "Bees, and everything else that has ever buzzed"
     terminal = Terminal(skelo.folder, "run", "review.yaml", "--input", f"title={title}", env={"EDITOR": str(editor)})
     terminal.until("Your answer")
-    terminal.type("edit")
+    terminal.type("modify")
     terminal.until(":edit opens all of it in")
     terminal.until("Headline (string) [")
     terminal.type(":edit")
@@ -442,7 +467,7 @@ def test_the_word_that_opens_an_editor_is_never_an_answer(skelo: Skelo) -> None:
     env = {"EDITOR": "", "VISUAL": "", "PATH": ""}
     terminal = Terminal(skelo.folder, "run", "review.yaml", "--input", "title=Bees", env=env)
     terminal.until("Your answer")
-    terminal.type("edit")
+    terminal.type("modify")
     terminal.until("title (string) [")
     terminal.type(":edit")
     terminal.until("there is no editor: set EDITOR")
@@ -463,7 +488,7 @@ def test_without_the_variable_the_editor_of_the_system_is_opened(skelo: Skelo) -
     env = {"EDITOR": "", "VISUAL": "", "PATH": f"{skelo.folder}:{os.environ['PATH']}"}
     terminal = Terminal(skelo.folder, "run", "review.yaml", "--input", "title=Bees", env=env)
     terminal.until("Your answer")
-    terminal.type("edit")
+    terminal.type("modify")
     terminal.until("title (string) [")
     terminal.type(":edit")
     terminal.until("copies (integer)")
@@ -572,7 +597,7 @@ def test_what_happens_while_somebody_thinks_is_not_written_into_the_question(ske
     assert terminal.end() == 1
     seen = terminal.seen.replace("\r\n", "\n")
     question = seen[seen.index("Your answer (") :].partition("\n")[0]
-    assert question.endswith("edit, later): ")
+    assert question.endswith("modify, later): ")
     assert "\nask failed: APPROVAL_DENIED expired; gives up" in seen
 
 

@@ -9,12 +9,22 @@ import pytest
 from rich import console
 
 from openskelo.cli import run_view
+from openskelo.history.run_document import NodeDocument
 from openskelo.kernel.json import Json
+
+WAITING: NodeDocument = {
+    "status": "idle",
+    "outcome": None,
+    "mode": "ai",
+    "visits": 0,
+    "attempts": 0,
+    "outputs": None,
+}
 
 
 @pytest.fixture
 def shown() -> Iterator[run_view.Live]:
-    view = run_view.Live({"draft": {"mode": "ai", "status": "idle"}, "edit": {"mode": "ai", "status": "idle"}})
+    view = run_view.Live({"draft": WAITING, "edit": WAITING})
     try:
         yield view
     finally:
@@ -78,7 +88,7 @@ def test_failed_items_that_are_kept_count_as_done(shown: run_view.Live) -> None:
 @pytest.mark.parametrize("columns", [20, 40, 51, 60, 80, 120])
 def test_a_narrow_terminal_still_shows_sign_badge_and_name(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    shown = run_view.Live({"draft": {"mode": "ai", "status": "idle"}, "publish": {"mode": "deterministic"}})
+    shown = run_view.Live({"draft": WAITING, "publish": {**WAITING, "mode": "deterministic"}})
     shown.show(_event("attempt.succeeded", node="publish", attempt=1))
     paper = console.Console(file=io.StringIO(), width=columns)
     with paper.capture() as captured:
@@ -99,7 +109,7 @@ def test_a_narrow_terminal_still_shows_sign_badge_and_name(columns: int, monkeyp
 )
 def test_long_names_are_told_apart(columns: int, names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    shown = run_view.Live({f"review_of_the_first_chapter_by_editor_{who}": {"mode": "ai"} for who in "bc"})
+    shown = run_view.Live({f"review_of_the_first_chapter_by_editor_{who}": WAITING for who in "bc"})
     paper = console.Console(file=io.StringIO(), width=columns)
     with paper.capture() as captured:
         paper.print(shown.__rich__())

@@ -140,7 +140,7 @@ blocks:
   - {id: ok, mode: approval, outputs: {by: string}, approval: {prompt: "Go on?"}}
   - {id: ask, after: ok, expert: writer, prompt: Say something., outputs: {text: {type: string, maxLength: 20}}}
 """
-PLAN = """
+PLAN_LATER = """
 plan_id: later
 steps:
   - {id: ok, op: ask_human, args: {request: {message: "Go on?"}}}
@@ -151,7 +151,7 @@ WRITER = "providers: {here: {kind: local}}\nexperts: {writer: {provider: here, m
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("flow", [LATER, PLAN])
+@pytest.mark.parametrize("flow", [LATER, PLAN_LATER])
 @pytest.mark.parametrize("without", ["{}\n", WRITER.replace("kind: local", "kind: ollama, model: m")])
 def test_a_run_whose_provider_was_taken_out_is_refused_until_it_is_back_and_loses_nothing(
     skelo: Skelo, flow: str, without: str

@@ -25,7 +25,8 @@ from openskelo.executors.attempt import running_attempt
 from openskelo.executors.handlers import project_handler
 from openskelo.handlers import http_exchange
 from openskelo.handlers.builtin import http_request, transform, write_file
-from openskelo.kernel.json import Json, JsonObject
+from openskelo.history.run_document import ApprovalDocument, RunDocument
+from openskelo.kernel.json import Json
 from openskelo.stores import api, guarded
 from openskelo.stores.sqlite import data_dir
 from openskelo.values.cel import expression
@@ -116,11 +117,11 @@ async def play(job: Job) -> None:
     performer.fuse = fuse
     async with local.Engine(project, store, performer) as engine:
         engine._driver.start()  # pyright: ignore[reportPrivateUsage] -- what `open` does with a performer of its own
-        document: JsonObject = {"ending": None}
-        while document["ending"] is None:
+        document: RunDocument | None = None
+        while document is None or document["ending"] is None:
             try:
                 document = await _go_on(engine, job, root)
-                for asked in cast("list[JsonObject]", document["approvals"]):
+                for asked in document["approvals"]:
                     await _answer(engine, asked, job)
             except (errors.StoreError, errors.Refused):
                 if job["faults"] is None:
@@ -128,7 +129,7 @@ async def play(job: Job) -> None:
     (root / "result.json").write_text(json.dumps(document), "utf-8")
 
 
-async def _go_on(engine: openskelo.Engine, job: Job, root: Path) -> JsonObject:
+async def _go_on(engine: openskelo.Engine, job: Job, root: Path) -> RunDocument:
     rows = await engine.store.list_runs()
     if not rows:
         run_id = await engine.start(load.load(root / "flow.yaml"), {"site": job["site"]})
@@ -141,12 +142,12 @@ async def _go_on(engine: openskelo.Engine, job: Job, root: Path) -> JsonObject:
     return await engine.wait(row.run_id)
 
 
-async def _answer(engine: openskelo.Engine, asked: JsonObject, job: Job) -> None:
+async def _answer(engine: openskelo.Engine, asked: ApprovalDocument, job: Job) -> None:
     """Say yes, and to what is uncertain say what the outside world knows."""
     if not job["answers"]:
         (Path(job["root"]) / "asked").touch()
         await asyncio.Event().wait()
-    approval = cast("str", asked["id"])
+    approval = asked["id"]
     happened = _happened(asked, job) if asked["kind"] == "uncertain" else None
     if happened is None:
         await engine.answer(approval, status="approved", by="ann")
@@ -154,7 +155,7 @@ async def _answer(engine: openskelo.Engine, asked: JsonObject, job: Job) -> None
         await engine.answer(approval, status="modified", modified_args=happened, by="ann", reason="the ledger says so")
 
 
-def _happened(asked: JsonObject, job: Job) -> dict[str, Json] | None:
+def _happened(asked: ApprovalDocument, job: Job) -> dict[str, Json] | None:
     """The outputs of an effect that was cut, if it happened."""
     if asked["node"] == "pay":
         ledger = Path(job["root"]) / "ledger.jsonl"

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 from collections.abc import Generator
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -203,7 +202,7 @@ def test_an_effect_whose_result_found_no_room_is_asked_about(disk: disks.Disk) -
             (asked,) = stage.approvals(await engine.wait(run_id))
             assert asked["kind"] == "uncertain"
             values: dict[str, Json] = {"text": "y" * 40_000}
-            await engine.answer(cast("str", asked["id"]), status="modified", modified_args=values, by="ann")
+            await engine.answer(asked["id"], status="modified", modified_args=values, by="ann")
             assert (await engine.wait(run_id))["outputs"] == values
         assert len(sent) == 1
 

@@ -22,6 +22,8 @@ from tests.crash import witness
 from tests.crash.world import World
 from tests.record import verifying
 
+pytestmark = pytest.mark.slow
+
 NewWorld = Callable[[], World]
 PASS = {"id": "a", "mode": "deterministic", "deterministic": {"handler": "builtin:pass"}}
 

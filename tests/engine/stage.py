@@ -11,7 +11,8 @@ from typing import TypeVar, cast
 import openskelo
 from openskelo.executors.handlers import invocation
 from openskelo.history import verify
-from openskelo.kernel.json import Json, JsonObject
+from openskelo.history.run_document import ApprovalDocument, NodeDocument, RunDocument, RunError
+from openskelo.kernel.json import Json
 from openskelo.stores import api
 
 T = TypeVar("T")
@@ -69,11 +70,17 @@ async def types(engine: openskelo.Engine, run_id: str) -> list[str]:
     return [cast("str", event["type"]) async for event in engine.follow(run_id, until_end=False)]
 
 
-def node(document: JsonObject, key: str) -> JsonObject:
+def node(document: RunDocument, key: str) -> NodeDocument:
     """One node of a run's document."""
-    return cast("JsonObject", cast("JsonObject", document["nodes"])[key])
+    return document["nodes"][key]
 
 
-def approvals(document: JsonObject) -> list[JsonObject]:
+def approvals(document: RunDocument) -> list[ApprovalDocument]:
     """The open approvals of a run's document."""
-    return cast("list[JsonObject]", document["approvals"])
+    return document["approvals"]
+
+
+def error(document: RunDocument) -> RunError:
+    """The failure of a run."""
+    assert "error" in document
+    return document["error"]

@@ -12,6 +12,7 @@ from typing import NotRequired, get_origin, get_type_hints
 import pytest
 
 import openskelo
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel.json import JsonObject
 
 DOUBLE: JsonObject = {
@@ -104,7 +105,7 @@ def test_an_interrupt_in_a_notebook_leaves_the_run_resumable(tmp_path: Path) -> 
         with pytest.raises(KeyboardInterrupt):
             openskelo.run(openskelo.from_document(DOUBLE), {"n": 1}, project=project, handlers={"double": wait_long})
 
-    async def resumed() -> JsonObject:
+    async def resumed() -> RunDocument:
         async with await openskelo.Engine.open(project, handlers={"double": double}) as engine:
             (listed,) = await engine.runs()
             run_id = str(listed["runId"])

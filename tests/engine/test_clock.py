@@ -114,7 +114,7 @@ def test_a_run_from_the_future_lets_no_approval_of_another_run_expire(
             await engine.wait(run_id)
             await engine.resume(future)
             (asked,) = stage.approvals(await engine.wait(future))
-            await engine.answer(cast("str", asked["id"]), status="approved", by="ann")
+            await engine.answer(asked["id"], status="approved", by="ann")
             assert (await engine.wait(future))["ending"] == "ok"
             await asyncio.sleep(0.2)  # the driver has looked for expired approvals meanwhile
             document = await engine.show(run_id)
@@ -176,7 +176,7 @@ def test_the_deadline_of_an_approval_is_by_the_clock_also_in_a_run_from_the_futu
             (asked,) = stage.approvals(await engine.wait(run_id))
             expires = datetime.fromisoformat(cast("str", asked["expiresAt"])).timestamp()
             assert abs(expires - 3600 - time.time_ns() / 1e9) < 60
-            await engine.answer(cast("str", asked["id"]), status="approved", by="ann")
+            await engine.answer(asked["id"], status="approved", by="ann")
             assert (await engine.wait(run_id))["ending"] == "ok"
             clock.behind = -24 * HOUR
             run_id = await engine.start(later(1))
@@ -188,9 +188,9 @@ def test_the_deadline_of_an_approval_is_by_the_clock_also_in_a_run_from_the_futu
     stage.play(story)
 
 
-def wall_ms(document: JsonObject) -> int:
+def wall_ms(document: openskelo.RunDocument) -> float:
     """The wall time that a run has used."""
-    return cast("int", cast("JsonObject", cast("JsonObject", document["budget"])["wallMs"])["used"])
+    return document["budget"]["wallMs"]["used"]
 
 
 def test_a_clock_that_is_set_ahead_uses_up_no_wall_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

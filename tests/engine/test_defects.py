@@ -14,6 +14,7 @@ import openskelo
 from openskelo.executors.attempt import performer as attempt_performer
 from openskelo.executors.attempt import running_attempt
 from openskelo.executors.handlers import invocation
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import memory
 from tests.engine import stage
@@ -92,14 +93,14 @@ async def made_up(ctx: openskelo.Context) -> JsonObject:
 def test_a_handler_that_ends_its_own_task_has_failed(
     tmp_path: Path, handler: invocation.Handler, message: str, fields: JsonObject
 ) -> None:
-    async def story() -> JsonObject:
+    async def story() -> RunDocument:
         async with stage.engine(tmp_path, work=handler) as engine:
             run_id = await engine.start(stage.workflow(stage.block("work", **fields)), {})
             return await engine.wait(run_id)
 
     document = stage.play(story)
     assert document["ending"] == "failed"
-    assert document["error"] == {"code": "HANDLER_RAISED", "message": message, "node": "work"}
+    assert stage.error(document) == {"code": "HANDLER_RAISED", "message": message, "node": "work"}
 
 
 async def ends_with_it(ctx: openskelo.Context) -> JsonObject:
@@ -124,7 +125,7 @@ def test_no_secret_of_a_failure_reaches_the_log(
     monkeypatch.setenv("MY_KEY", "swordfish")
     project = openskelo.Project(root=tmp_path, data_dir=tmp_path / ".skelo", secrets={"K": "${env:MY_KEY}"})
 
-    async def story() -> JsonObject:
+    async def story() -> RunDocument:
         async with await openskelo.Engine.open(project, handlers={"work": handler}) as engine:
             run_id = await engine.start(stage.workflow(stage.block("work", retry={"max_attempts": 2})), {})
             document = await engine.wait(run_id)
@@ -132,7 +133,7 @@ def test_no_secret_of_a_failure_reaches_the_log(
             assert (len(events) > 5, [event for event in events if "swordfish" in event]) == (True, [])
             return document
 
-    assert stage.play(story)["error"] == error
+    assert stage.play(story).get("error") == error
 
 
 def chain(*handlers: str) -> openskelo.Workflow:
@@ -157,7 +158,7 @@ def test_a_cancellation_that_a_handler_asks_for_hits_nobody_else(tmp_path: Path)
         await asyncio.sleep(0)
         return {}
 
-    async def story() -> list[JsonObject]:
+    async def story() -> list[RunDocument]:
         async with stage.engine(tmp_path, parting=parting, waiting=waiting) as engine:
             runs = [await engine.start(chain("parting", "waiting", "parting", "waiting"), {}) for _ in range(3)]
             return [await engine.wait(run_id) for run_id in runs]
@@ -173,7 +174,7 @@ def test_a_cancellation_that_comes_between_two_attempts_loses_neither(tmp_path: 
         time.sleep(0.005)  # noqa: ASYNC251 -- it blocks, so that it will
         return {}
 
-    async def story() -> JsonObject:
+    async def story() -> RunDocument:
         async with stage.engine(tmp_path, leaving=leaving) as engine:
             return await engine.wait(await engine.start(chain("leaving", "leaving", "leaving"), {}))
 

@@ -23,6 +23,7 @@ from openskelo import errors
 from openskelo.engine import run_start
 from openskelo.engine.takeover import supervisor
 from openskelo.executors.handlers import invocation
+from openskelo.history.run_document import ApprovalDocument
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.stores import api, memory
 from openskelo.stores.sqlite import connection as sqlite_connection
@@ -112,21 +113,19 @@ async def _trouble(engine: openskelo.Engine, world: World) -> None:
                 pass
 
 
-async def _answer(engine: openskelo.Engine, world: World, asked: JsonObject) -> None:
+async def _answer(engine: openskelo.Engine, world: World, asked: ApprovalDocument) -> None:
     """Say yes, and about an uncertain effect say what the outside has seen."""
-    happened = asked["kind"] == "uncertain" and world.effects[cast("str", asked["runId"])] > 0
-    await engine.answer(cast("str", asked["id"]), status="modified" if happened else "approved", by="ann")
+    happened = asked["kind"] == "uncertain" and world.effects[asked["runId"]] > 0
+    await engine.answer(asked["id"], status="modified" if happened else "approved", by="ann")
 
 
 async def _finish(engine: openskelo.Engine, world: World, run_id: str) -> None:
     """Bring a run to its end, now that the store works."""
-    document: JsonObject = {"ending": None}
-    while document["ending"] is None:
+    while (await engine.show(run_id))["ending"] is None:
         await engine.resume(run_id)
-        document = await engine.wait(run_id)
-        for asked in stage.approvals(document):
-            await _answer(engine, world, {**asked, "runId": run_id})
-    assert document["ending"] == "ok"
+        for asked in stage.approvals(await engine.wait(run_id)):
+            await _answer(engine, world, asked)
+    assert (await engine.show(run_id))["ending"] == "ok"
 
 
 def play(seed: int, inner: api.Store, root: Path) -> faulty_store.FaultyStore:

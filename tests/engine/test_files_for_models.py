@@ -11,6 +11,7 @@ import openskelo
 from openskelo import errors
 from openskelo.executors.ai import input_files
 from openskelo.executors.handlers import invocation
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config, protocol, router, scripted
 from tests.engine import stage
@@ -37,7 +38,7 @@ class TextOnly(scripted.Scripted):
         return frozenset()
 
 
-async def _run(root: Path, provider: protocol.Provider, name: str) -> JsonObject:
+async def _run(root: Path, provider: protocol.Provider, name: str) -> RunDocument:
     project = openskelo.Project(root=root, data_dir=root / ".skelo")
     async with await openskelo.Engine.open(project, provider=provider) as engine:
         return await engine.wait(await engine.start(openskelo.from_document(FLOW), {"doc": name}))
@@ -117,7 +118,7 @@ def test_a_file_that_a_block_computes_fails_its_attempt_with_a_code(tmp_path: Pa
         }
     )
 
-    async def story() -> JsonObject:
+    async def story() -> RunDocument:
         project = openskelo.Project(root=tmp_path, data_dir=tmp_path / ".skelo")
         handlers: dict[str, invocation.Handler] = {"name": lambda _: {"path": "file.zip"}}
         provider = scripted.Scripted([])
@@ -125,9 +126,8 @@ def test_a_file_that_a_block_computes_fails_its_attempt_with_a_code(tmp_path: Pa
             return await engine.wait(await engine.start(flow))
 
     document = stage.play(story)
-    error = document["error"]
-    assert isinstance(error, dict)
-    assert (error["code"], error["node"], stage.node(document, "ask")["attempts"]) == ("FILE_UNSUPPORTED", "ask", 1)
+    error = stage.error(document)
+    assert (error["code"], error.get("node"), stage.node(document, "ask")["attempts"]) == ("FILE_UNSUPPORTED", "ask", 1)
 
 
 def test_the_record_says_which_files_went_along(tmp_path: Path) -> None:

@@ -310,7 +310,7 @@ def test_two_nodes_that_only_repeat_themselves_stall_with_evidence(tmp_path: Pat
             assert stalled == {"node": bob, "visit": 3, "kind": "output", "evidence": evidence}
             assert {stalled["evidence"]["outputHash"]} <= hashes
             assert cast("Any", asked)["args"] == {"node": bob, "kind": "output", **evidence}
-            await engine.answer(cast("str", asked["id"]), status="denied")
+            await engine.answer(asked["id"], status="denied")
             document = await engine.wait(run_id)
             assert (stage.node(document, ann)["visits"], stage.approvals(document)) == (3, [])
 

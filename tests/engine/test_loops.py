@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import openskelo
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel.json import JsonObject
 from tests.engine import stage
 
@@ -74,7 +75,7 @@ def test_a_run_of_an_engine_that_nobody_closed_can_be_taken_up_once_that_is_gone
         engine = await openskelo.Engine.open(project, handlers={"work": work})
         return await engine.start(FLOW)
 
-    async def careful() -> JsonObject:
+    async def careful() -> RunDocument:
         async with stage.engine(tmp_path, work=quick) as engine:
             await engine.resume(run_id)
             return await engine.wait(run_id)

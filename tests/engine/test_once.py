@@ -10,11 +10,12 @@ import pytest
 
 import openskelo
 from openskelo.history import verify
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel.json import Json, JsonObject
 from tests.engine import stage
 from tests.handlers import web
 
-THREE: Json = {"max_attempts": 3}
+THREE: Json = {"max_attempts": 3, "backoff": "none", "delay_ms": 1}
 
 
 @pytest.fixture(name="site")
@@ -36,16 +37,16 @@ def at(root: Path) -> openskelo.Project:
     return openskelo.Project(root=root, data_dir=root / ".skelo", allow_private_addresses=True)
 
 
-def drive(where: openskelo.Project, workflow: openskelo.Workflow, *answers: dict[str, Any]) -> JsonObject:
+def drive(where: openskelo.Project, workflow: openskelo.Workflow, *answers: dict[str, Any]) -> RunDocument:
     """The run's document after it and these answers; the record it leaves verifies."""
 
-    async def story() -> JsonObject:
+    async def story() -> RunDocument:
         async with await openskelo.Engine.open(where) as engine:
             run_id = await engine.start(workflow)
             document = await engine.wait(run_id)
             for answer in answers:
                 (asked,) = stage.approvals(document)
-                await engine.answer(cast("str", asked["id"]), by="ann", **answer)
+                await engine.answer(asked["id"], by="ann", **answer)
                 document = await engine.wait(run_id)
             proof = await verify.verify_run(engine.store, run_id)
             assert proof.intact, proof.problems
@@ -55,15 +56,17 @@ def drive(where: openskelo.Project, workflow: openskelo.Workflow, *answers: dict
 
 
 @pytest.mark.parametrize(
-    ("path", "more", "code"), [("/slow", {"timeout_ms": 300}, "TIMEOUT"), ("/broken", {}, "HTTP_FAILED")]
+    ("path", "more", "code"), [("/slow", {"timeout_ms": 3000}, "TIMEOUT"), ("/broken", {}, "HTTP_FAILED")]
 )
 def test_a_request_without_an_answer_is_sent_once_and_asked_about(
     tmp_path: Path, site: web.Site, path: str, more: dict[str, Json], code: str
 ) -> None:
+    drive(at(tmp_path), pay(f"{site.url}/text"))  # imports the client, which takes seconds on a busy machine
+    site.seen.clear()
     document = drive(at(tmp_path), pay(site.url + path, **more))
     assert (document["status"], len(site.seen)) == ("paused", 1)
     (asked,) = stage.approvals(document)
-    args = cast("JsonObject", asked["args"])
+    args = asked["args"]
     assert (asked["kind"], asked["node"], args["code"]) == ("uncertain", "pay", code)
 
 
@@ -76,14 +79,14 @@ def test_a_person_lets_it_be_done_again(tmp_path: Path, site: web.Site) -> None:
     document = drive(
         at(tmp_path), pay(f"{site.url}/broken"), {"status": "approved"}, {"status": "denied", "reason": "no"}
     )
-    error = cast("JsonObject", document["error"])
+    error = cast("JsonObject", stage.error(document))
     assert (document["ending"], error["code"], len(site.seen)) == ("failed", "UNCERTAIN_EFFECT", 2)
 
 
 def test_an_answer_that_a_gate_refuses_is_not_asked_for_again(tmp_path: Path, site: web.Site) -> None:
     gate: Json = [{"name": "created", "type": "expr", "expression": "outputs.status == 201"}]
     document = drive(at(tmp_path), pay(f"{site.url}/text", post_gates=gate))
-    error = cast("JsonObject", document["error"])
+    error = cast("JsonObject", stage.error(document))
     assert (document["ending"], error["code"], len(site.seen)) == ("failed", "POST_GATE_FAILED", 1)
     assert "is not repeated" in str(error["message"])
 

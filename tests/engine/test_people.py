@@ -53,11 +53,11 @@ def test_the_run_waits_for_a_person_and_goes_on(tmp_path: Path) -> None:
             asked = stage.approvals(waiting)[0]
             assert (waiting["status"], asked["prompt"]) == ("paused", "Publish draft?")
             assert stage.node(waiting, "review")["status"] == "blocked"
-            await engine.answer(cast("str", asked["id"]), status="approved", by="ann")
+            await engine.answer(asked["id"], status="approved", by="ann")
             done = await engine.wait(run_id)
             assert (done["ending"], done["outputs"]) == ("ok", {"text": "published draft"})
             with pytest.raises(openskelo.Refused) as refusal:
-                await engine.answer(cast("str", asked["id"]), status="approved", by="ann")
+                await engine.answer(asked["id"], status="approved", by="ann")
             assert refusal.value.code == "APPROVAL_CLOSED"
             with pytest.raises(openskelo.NotFound):
                 await engine.answer(run_id, status="approved", by="ann")
@@ -84,7 +84,7 @@ def test_an_artifact_that_a_person_names_is_one_that_a_run_has_kept(tmp_path: Pa
     async def story() -> None:
         async with stage.engine(tmp_path, leave=leave) as engine:
             run_id = await engine.start(asking)
-            asked = cast("str", stage.approvals(await engine.wait(run_id))[0]["id"])
+            asked = stage.approvals(await engine.wait(run_id))[0]["id"]
             for picture in ("cat.png", f"artifact://{run_id}", f"artifact://{run_id}/leave:log"):
                 with pytest.raises(openskelo.InvalidInput) as caught:
                     await engine.answer(asked, status="modified", modified_args={"picture": picture}, by="ann")
@@ -105,7 +105,7 @@ def test_an_edit_is_checked_by_the_form_and_used_instead(tmp_path: Path) -> None
     async def story() -> None:
         async with stage.engine(tmp_path, write=write, publish=publish) as engine:
             run_id = await engine.start(reviewed())
-            asked = cast("str", stage.approvals(await engine.wait(run_id))[0]["id"])
+            asked = stage.approvals(await engine.wait(run_id))[0]["id"]
             for values in ({"text": "x"}, {"text": 3}, {"other": "y"}):
                 with pytest.raises(openskelo.InvalidInput) as caught:
                     await engine.answer(
@@ -122,11 +122,11 @@ def test_a_denial_ends_the_run_as_denied_with_its_reason(tmp_path: Path) -> None
     async def story() -> None:
         async with stage.engine(tmp_path, write=write, publish=publish) as engine:
             run_id = await engine.start(reviewed())
-            asked = cast("str", stage.approvals(await engine.wait(run_id))[0]["id"])
+            asked = stage.approvals(await engine.wait(run_id))[0]["id"]
             await engine.answer(asked, status="denied", reason="not now", by="ann")
             done = await engine.wait(run_id)
             assert (done["status"], done["ending"]) == ("failed", "denied")
-            assert cast("dict[str, Json]", done["error"])["message"] == "not now"
+            assert stage.error(done)["message"] == "not now"
 
     stage.play(story)
 
@@ -138,10 +138,10 @@ def test_a_denial_can_bounce_with_the_reason_as_feedback(tmp_path: Path) -> None
         async with stage.engine(tmp_path, write=write, publish=publish) as engine:
             run_id = await engine.start(flow)
             first = stage.approvals(await engine.wait(run_id))[0]
-            await engine.answer(cast("str", first["id"]), status="denied", reason="shorter", by="ann")
+            await engine.answer(first["id"], status="denied", reason="shorter", by="ann")
             second = stage.approvals(await engine.wait(run_id))[0]
             assert second["prompt"] == "Publish second draft?"
-            await engine.answer(cast("str", second["id"]), status="denied", reason="no", by="ann")
+            await engine.answer(second["id"], status="denied", reason="no", by="ann")
             assert (await engine.wait(run_id))["ending"] == "denied"
 
     stage.play(story)
@@ -151,7 +151,7 @@ def test_only_the_named_approvers_may_answer(tmp_path: Path) -> None:
     async def story() -> None:
         async with stage.engine(tmp_path, write=write, publish=publish) as engine:
             run_id = await engine.start(reviewed(approvers=["ann"]))
-            asked = cast("str", stage.approvals(await engine.wait(run_id))[0]["id"])
+            asked = stage.approvals(await engine.wait(run_id))[0]["id"]
             with pytest.raises(openskelo.Refused) as caught:
                 await engine.answer(asked, status="approved", by="bob")
             assert caught.value.code == "APPROVER_NOT_ALLOWED"
@@ -190,7 +190,7 @@ def test_a_checkpoint_asks_before_the_work_and_its_edit_becomes_the_input(tmp_pa
             waiting = await engine.wait(run_id)
             asked = stage.approvals(waiting)[0]
             assert (asked["args"], stage.node(waiting, "publish")["attempts"]) == ({"text": "draft"}, 0)
-            await engine.answer(cast("str", asked["id"]), status="modified", modified_args={"text": "edited"}, by="ann")
+            await engine.answer(asked["id"], status="modified", modified_args={"text": "edited"}, by="ann")
             assert (await engine.wait(run_id))["outputs"] == {"text": "published edited"}
 
     stage.play(story)
@@ -221,7 +221,7 @@ def test_another_process_answers_while_this_one_drives(tmp_path: Path) -> None:
             stage.engine(tmp_path) as elsewhere,
         ):
             run_id = await driving.start(reviewed())
-            asked = cast("str", stage.approvals(await driving.wait(run_id))[0]["id"])
+            asked = stage.approvals(await driving.wait(run_id))[0]["id"]
             with pytest.raises(openskelo.InvalidInput):
                 await elsewhere.answer(asked, status="modified", modified_args={"text": ""}, by="ann")
             with pytest.raises(openskelo.Busy):
@@ -243,7 +243,7 @@ def test_a_word_that_is_no_answer_decides_nothing(tmp_path: Path, word: object) 
         ):
             run_id = await driving.start(reviewed())
             waiting = await driving.wait(run_id)
-            asked = cast("str", stage.approvals(waiting)[0]["id"])
+            asked = stage.approvals(waiting)[0]["id"]
             for engine in (driving, elsewhere):
                 with pytest.raises(openskelo.InvalidInput) as caught:
                     await engine.answer(asked, status=cast("Any", word), by="ann")
@@ -270,7 +270,7 @@ def test_nobody_answers_in_the_name_of_the_clock(tmp_path: Path) -> None:
         ):
             run_id = await driving.start(reviewed())
             waiting = await driving.wait(run_id)
-            asked = cast("str", stage.approvals(waiting)[0]["id"])
+            asked = stage.approvals(waiting)[0]["id"]
             for engine in (driving, elsewhere):
                 with pytest.raises(openskelo.InvalidInput) as caught:
                     await engine.answer(asked, status="approved", by="timer")
@@ -288,7 +288,7 @@ def test_an_answer_of_values_without_names_decides_nothing(tmp_path: Path, value
             waiting = await engine.wait(run_id)
             with pytest.raises(openskelo.InvalidInput) as caught:
                 await engine.answer(
-                    cast("str", stage.approvals(waiting)[0]["id"]), status="modified", modified_args=cast("Any", values)
+                    stage.approvals(waiting)[0]["id"], status="modified", modified_args=cast("Any", values)
                 )
             assert caught.value.code == "APPROVAL_INVALID"
             assert await engine.show(run_id) == waiting
@@ -314,7 +314,7 @@ def test_large_questions_and_answers_are_kept_beside_the_log(tmp_path: Path) -> 
     async def story() -> None:
         async with stage.engine(tmp_path, write=write_long, publish=publish) as engine:
             run_id = await engine.start(flow)
-            asked = cast("str", stage.approvals(await engine.wait(run_id))[0]["id"])
+            asked = stage.approvals(await engine.wait(run_id))[0]["id"]
             await engine.answer(asked, status="modified", modified_args={"text": long + "!"}, by="ann")
             assert (await engine.wait(run_id))["outputs"] == {"text": f"published {long}!"}
             assert max([len(str(event)) async for event in engine.follow(run_id)]) < 5_000
@@ -344,7 +344,7 @@ def test_a_no_to_a_checkpoint_may_leave_its_block_out(tmp_path: Path) -> None:
         async with stage.engine(tmp_path, write=write, publish=publish, tell=keep, keep=keep) as engine:
             run_id = await engine.start(flow)
             asked = stage.approvals(await engine.wait(run_id))[0]
-            await engine.answer(cast("str", asked["id"]), status="denied", reason="not today", by="ann")
+            await engine.answer(asked["id"], status="denied", reason="not today", by="ann")
             done = await engine.wait(run_id)
             assert (done["ending"], done["outputs"]) == ("ok", {"kept": "draft"})
             outcomes = {key: stage.node(done, key)["outcome"] for key in flow.nodes}

@@ -14,6 +14,7 @@ import pytest
 import openskelo
 from openskelo import errors
 from openskelo.history import replay, verify
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import scripted
 from tests.engine import stage
@@ -116,10 +117,10 @@ def plan(root: Path, *steps: Mapping[str, Json], **top: Json) -> openskelo.Workf
 
 def run(
     root: Path, workflow: openskelo.Workflow, *answers: scripted.Script, contexts: JsonObject | None = None
-) -> Json:
+) -> RunDocument:
     """The document of the finished run, which must verify and replay."""
 
-    async def story() -> Json:
+    async def story() -> RunDocument:
         provider = scripted.Scripted(list(answers))
         async with await openskelo.Engine.open(openskelo.project_at(root), provider=provider) as engine:
             run_id = await engine.start(workflow, contexts=contexts)
@@ -253,17 +254,17 @@ def test_a_denial_goes_where_the_plan_says_and_leaves_its_reason(project: Path, 
         mode="offline",
     )
 
-    async def story() -> JsonObject:
+    async def story() -> RunDocument:
         async with await openskelo.Engine.open(openskelo.project_at(project)) as engine:
             return await engine.wait(await engine.start(workflow))
 
     document = stage.play(story)
-    result = cast("JsonObject", cast("JsonObject", document["outputs"])["result"])
+    result = cast("JsonObject", document["outputs"]["result"])
     assert (document["ending"], result["denied"], result["code"]) == ("denied", True, "MODE_DENIED")
 
 
 def test_a_context_may_be_what_another_run_has_kept(project: Path) -> None:
-    async def story() -> JsonObject:
+    async def story() -> RunDocument:
         ask = plan(
             project,
             step("a", "route_expert", {"expert_id": "coder", "prompt_ref": "input:task"}, "x"),
@@ -281,7 +282,7 @@ def test_a_context_may_be_what_another_run_has_kept(project: Path) -> None:
             return await engine.wait(await engine.start(use))
 
     document = stage.play(story)
-    result = str(cast("JsonObject", document["outputs"])["result"])
+    result = str(document["outputs"]["result"])
     assert result.endswith("=== user ===\nMend it\n")
 
 

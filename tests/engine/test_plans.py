@@ -13,6 +13,7 @@ import pytest
 import openskelo
 from openskelo import errors
 from openskelo.history import compare, comparison_result, export, replay, verify
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.stores.sqlite import data_dir
 from openskelo.values import canonical
@@ -52,16 +53,12 @@ COUNTING = plan(
 )
 
 
-def types_of(document: JsonObject) -> dict[str, object]:
-    return {key: (node["visits"], node["outcome"]) for key, node in cast("Any", document["nodes"]).items()}
+def types_of(document: RunDocument) -> dict[str, object]:
+    return {key: (node["visits"], node["outcome"]) for key, node in document["nodes"].items()}
 
 
-async def finish(engine: openskelo.Engine, workflow: openskelo.Workflow, **more: Any) -> JsonObject:
+async def finish(engine: openskelo.Engine, workflow: openskelo.Workflow, **more: Any) -> RunDocument:
     return await engine.wait(await engine.start(workflow, **more))
-
-
-def error(document: JsonObject) -> JsonObject:
-    return cast("JsonObject", document["error"])
 
 
 def test_a_plan_loops_and_emits(tmp_path: Path) -> None:
@@ -85,8 +82,8 @@ def test_a_plan_loops_and_emits(tmp_path: Path) -> None:
 def test_the_proofs_hold_for_a_plan(tmp_path: Path) -> None:
     async def story() -> None:
         async with stage.engine(tmp_path) as engine:
-            first, second = [cast("str", (await finish(engine, COUNTING))["runId"]) for _ in range(2)]
-            other = cast("str", (await finish(engine, COUNTING, inputs={"n": 3}))["runId"])
+            first, second = [(await finish(engine, COUNTING))["runId"] for _ in range(2)]
+            other = (await finish(engine, COUNTING, inputs={"n": 3}))["runId"]
             again = await replay.replay(engine.store, first, engine.performer)
             assert again.document()["counts"] == {
                 "same": 12,
@@ -116,7 +113,7 @@ def test_a_ref_that_leads_nowhere_fails_its_step(tmp_path: Path) -> None:
     async def story() -> None:
         async with stage.engine(tmp_path) as engine:
             document = await finish(engine, workflow)
-            assert (document["ending"], error(document)["code"], error(document)["node"]) == (
+            assert (document["ending"], stage.error(document)["code"], stage.error(document).get("node")) == (
                 "failed",
                 "REF_UNSET",
                 "b",
@@ -134,7 +131,7 @@ def test_an_end_without_its_result_is_a_failure(tmp_path: Path) -> None:
     async def story() -> None:
         async with stage.engine(tmp_path) as engine:
             document = await finish(engine, workflow)
-            assert (document["ending"], error(document)) == (
+            assert (document["ending"], stage.error(document)) == (
                 "failed",
                 {"code": "REF_UNSET", "message": "var:a.typo is read, and nothing has set it", "node": "end"},
             )
@@ -151,7 +148,7 @@ def test_an_end_that_is_not_ok_needs_no_result(tmp_path: Path) -> None:
     async def story() -> None:
         async with stage.engine(tmp_path) as engine:
             document = await finish(engine, workflow)
-            assert (document["ending"], error(document)["code"]) == ("failed", "EMITTED")
+            assert (document["ending"], stage.error(document)["code"]) == ("failed", "EMITTED")
             assert document["outputs"] == {"result": None, "audit": [None]}
 
     stage.play(story)
@@ -169,13 +166,13 @@ def test_a_question_whose_answer_is_saved_is_not_approved_without_one(tmp_path: 
             document = await finish(engine, workflow)
             (asked,) = stage.approvals(document)
             with pytest.raises(errors.InvalidInput) as refused:
-                await engine.answer(cast("str", asked["id"]), status="approved", by="ada")
+                await engine.answer(asked["id"], status="approved", by="ada")
             assert (refused.value.code, refused.value.message) == (
                 "APPROVAL_INVALID",
                 '/: "answer" is a required property',
             )
-            await engine.answer(cast("str", asked["id"]), status="approved", by="ada", modified_args={"answer": "this"})
-            assert (await engine.wait(cast("str", document["runId"])))["outputs"] == {"result": "this", "audit": []}
+            await engine.answer(asked["id"], status="approved", by="ada", modified_args={"answer": "this"})
+            assert (await engine.wait(document["runId"]))["outputs"] == {"result": "this", "audit": []}
 
     stage.play(story)
 
@@ -193,12 +190,16 @@ def test_a_loop_of_a_plan_that_makes_no_progress_asks_a_person(tmp_path: Path) -
             (asked,) = stage.approvals(document)
             assert (document["status"], asked["kind"], asked["node"]) == ("paused", "stalled", "v")
             assert types_of(document) == {"v": (3, "succeeded"), "b": (2, "succeeded"), "end": (0, None)}
-            await engine.answer(cast("str", asked["id"]), status="approved")
-            document = await engine.wait(cast("str", document["runId"]))
+            await engine.answer(asked["id"], status="approved")
+            document = await engine.wait(document["runId"])
             (asked,) = stage.approvals(document)
-            await engine.answer(cast("str", asked["id"]), status="denied", reason="enough")
-            document = await engine.wait(cast("str", document["runId"]))
-            assert (document["ending"], error(document)["code"], error(document)["node"]) == ("failed", "STALLED", "v")
+            await engine.answer(asked["id"], status="denied", reason="enough")
+            document = await engine.wait(document["runId"])
+            assert (document["ending"], stage.error(document)["code"], stage.error(document).get("node")) == (
+                "failed",
+                "STALLED",
+                "v",
+            )
             assert types_of(document)["v"] == (6, "failed")
 
     stage.play(story)
@@ -218,13 +219,17 @@ def test_a_loop_without_verdicts_stalls_at_the_branch_that_goes_back(tmp_path: P
             (asked,) = stage.approvals(document)
             assert (document["status"], asked["kind"], asked["node"]) == ("paused", "stalled", "b")
             assert types_of(document) == {"add": (3, "succeeded"), "b": (3, "succeeded"), "end": (0, None)}
-            await engine.answer(cast("str", asked["id"]), status="approved")
-            document = await engine.wait(cast("str", document["runId"]))
+            await engine.answer(asked["id"], status="approved")
+            document = await engine.wait(document["runId"])
             assert types_of(document) == {"add": (6, "succeeded"), "b": (6, "succeeded"), "end": (0, None)}
             (asked,) = stage.approvals(document)
-            await engine.answer(cast("str", asked["id"]), status="denied", reason="enough")
-            document = await engine.wait(cast("str", document["runId"]))
-            assert (document["ending"], error(document)["code"], error(document)["node"]) == ("failed", "STALLED", "b")
+            await engine.answer(asked["id"], status="denied", reason="enough")
+            document = await engine.wait(document["runId"])
+            assert (document["ending"], stage.error(document)["code"], stage.error(document).get("node")) == (
+                "failed",
+                "STALLED",
+                "b",
+            )
 
     stage.play(story)
 
@@ -277,7 +282,7 @@ def test_a_retry_runs_its_step_again_after_the_first_try(tmp_path: Path, args: J
     async def story() -> None:
         async with stage.engine(tmp_path) as engine:
             document = await finish(engine, workflow)
-            assert (document["ending"], error(document)["code"]) == ("failed", "RETRY_EXHAUSTED")
+            assert (document["ending"], stage.error(document)["code"]) == ("failed", "RETRY_EXHAUSTED")
             assert stage.node(document, "v")["attempts"] == tries
 
     stage.play(story)
@@ -293,7 +298,7 @@ def test_a_condition_is_true_or_false_and_nothing_else(tmp_path: Path) -> None:
     async def story() -> None:
         async with stage.engine(tmp_path) as engine:
             document = await finish(engine, workflow)
-            assert (document["ending"], error(document)["code"]) == ("failed", "COND_NOT_BOOLEAN")
+            assert (document["ending"], stage.error(document)["code"]) == ("failed", "COND_NOT_BOOLEAN")
             assert document["outputs"] == {"result": {"ok": "false"}}
 
     stage.play(story)
@@ -322,10 +327,10 @@ def test_a_person_sees_the_request_and_the_answer_is_a_value(tmp_path: Path) -> 
             assert (asked["kind"], asked["prompt"]) == ("ask_human", "var:a {{ it }}")
             assert asked["args"] == {"kind": "k", "message": "var:a {{ it }}", "details": {"seen": 1}}
             with pytest.raises(errors.InvalidInput) as caught:
-                await engine.answer(cast("str", asked["id"]), status="approved", modified_args={"n": "one"})
+                await engine.answer(asked["id"], status="approved", modified_args={"n": "one"})
             assert caught.value.code == "APPROVAL_INVALID"
-            await engine.answer(cast("str", asked["id"]), status="approved", modified_args={"n": 2})
-            document = await engine.wait(cast("str", document["runId"]))
+            await engine.answer(asked["id"], status="approved", modified_args={"n": 2})
+            document = await engine.wait(document["runId"])
             assert document["outputs"] == {"result": {"why": "so", "n": 2}, "audit": []}
 
     stage.play(story)
@@ -336,12 +341,12 @@ def test_an_answer_survives_the_engine_and_a_no_ends_the_run(tmp_path: Path) -> 
         async with stage.engine(tmp_path) as engine:
             documents = [await finish(engine, ASKING) for _ in range(2)]
         async with stage.engine(tmp_path) as engine:
-            yes, no = [cast("str", stage.approvals(document)[0]["id"]) for document in documents]
+            yes, no = [stage.approvals(document)[0]["id"] for document in documents]
             run_id = await engine.answer(yes, status="approved")
             assert (await engine.wait(run_id))["outputs"] == {"result": {"why": "so", "n": 1}, "audit": []}
             run_id = await engine.answer(no, status="denied", reason="never")
             document = await engine.wait(run_id)
-            assert (document["ending"], error(document)["message"]) == ("denied", "never")
+            assert (document["ending"], stage.error(document)["message"]) == ("denied", "never")
             assert document["outputs"] == {"result": [1]}
 
     stage.play(story)
@@ -406,16 +411,16 @@ def test_what_an_interactive_tool_is_given_may_be_edited(tmp_path: Path) -> None
             run_id = await engine.start(effect(), {"i": 1}, mode="INTERACTIVE", contexts=GIVEN)
             (asked,) = stage.approvals(await engine.wait(run_id))
             assert (asked["kind"], asked["args"]) == ("approval", {"in": 5})
-            assert asked["work"] == {
+            assert asked.get("work") == {
                 "by": "tool_call",
                 "config": {},
                 "inputs": {"in": 5},
                 "outputs": {"type": "object", "properties": {"b": {}}, "required": ["b"]},
             }
             with pytest.raises(errors.InvalidInput) as caught:
-                await engine.answer(cast("str", asked["id"]), status="modified", modified_args={"out": 6})
+                await engine.answer(asked["id"], status="modified", modified_args={"out": 6})
             assert caught.value.message == "do has no input out"
-            await engine.answer(cast("str", asked["id"]), status="modified", modified_args={"in": 6})
+            await engine.answer(asked["id"], status="modified", modified_args={"in": 6})
             document = await engine.wait(run_id)
             assert document["outputs"] == {"result": 7, "audit": []}
 
@@ -427,10 +432,10 @@ def test_what_was_edited_is_what_a_second_question_is_about_and_what_is_done_the
         async with scripted(tmp_path, do=[{"kind": "error", "code": "E1"}, {"kind": "ok", "value": 7}]) as engine:
             run_id = await engine.start(effect(tries=2), {"i": 1}, mode="INTERACTIVE", contexts=GIVEN)
             (first,) = stage.approvals(await engine.wait(run_id))
-            await engine.answer(cast("str", first["id"]), status="modified", modified_args={"in": 6})
+            await engine.answer(first["id"], status="modified", modified_args={"in": 6})
             (second,) = stage.approvals(await engine.wait(run_id))
-            assert (second["args"], cast("Any", second["work"])["inputs"]) == ({"in": 6}, {"in": 6})
-            await engine.answer(cast("str", second["id"]), status="approved")
+            assert (second["args"], cast("Any", second.get("work"))["inputs"]) == ({"in": 6}, {"in": 6})
+            await engine.answer(second["id"], status="approved")
             assert (await engine.wait(run_id))["outputs"] == {"result": 7, "audit": []}
             events = [cast("Any", event) async for event in engine.follow(run_id, until_end=False)]
             tried = [event["data"]["receipt"]["inputs_hash"] for event in events if "receipt" in event["data"]]
@@ -447,7 +452,7 @@ def test_an_effect_that_was_cut_goes_on_with_what_a_person_says_it_gave(tmp_path
             await engine.resume(run_id)
             (asked,) = stage.approvals(await engine.wait(run_id))
             assert asked["kind"] == "uncertain"
-            assert asked["work"] == {
+            assert asked.get("work") == {
                 "by": "tool_call",
                 "config": {},
                 "inputs": {"in": 5},
@@ -455,11 +460,9 @@ def test_an_effect_that_was_cut_goes_on_with_what_a_person_says_it_gave(tmp_path
             }
             for wrong in ({}, {"c": 1}):
                 with pytest.raises(errors.InvalidInput) as refused:
-                    await engine.answer(
-                        cast("str", asked["id"]), status="modified", modified_args=cast("JsonObject", wrong)
-                    )
+                    await engine.answer(asked["id"], status="modified", modified_args=cast("JsonObject", wrong))
                 assert refused.value.code == "APPROVAL_INVALID"
-            await engine.answer(cast("str", asked["id"]), status="modified", modified_args={"b": 9})
+            await engine.answer(asked["id"], status="modified", modified_args={"b": 9})
             assert (await engine.wait(run_id))["outputs"] == {"result": 9, "audit": []}
 
     stage.play(story)
@@ -510,9 +513,9 @@ def test_contexts_are_read_once_and_kept(tmp_path: Path) -> None:
             given: JsonObject = {"ctx:big": BIG, "snap:t": [0, {"x": "var:a"}]}
             document = await finish(engine, READING, contexts=given)
             assert document["outputs"] == {"result": BIG, "audit": ["var:a", None]}
-            again = await replay.replay(engine.store, cast("str", document["runId"]), engine.performer)
+            again = await replay.replay(engine.store, document["runId"], engine.performer)
             assert [one.result for one in again.steps] == ["same"]
-            forked = await engine.wait(await engine.fork(cast("str", document["runId"]), node="end"))
+            forked = await engine.wait(await engine.fork(document["runId"], node="end"))
             assert forked["outputs"] == document["outputs"]
 
     stage.play(story)
@@ -546,9 +549,9 @@ def test_blocks_take_no_contexts(tmp_path: Path) -> None:
 def test_a_fork_has_the_variables_of_the_last_time_its_step_was_entered(tmp_path: Path) -> None:
     async def story() -> None:
         async with stage.engine(tmp_path) as engine:
-            first = cast("str", (await finish(engine, COUNTING))["runId"])
+            first = (await finish(engine, COUNTING))["runId"]
             forked = await engine.wait(await engine.fork(first, node="add"))
-            assert (forked["outputs"], forked["parent"]) == (
+            assert (forked["outputs"], forked.get("parent")) == (
                 {"result": 4, "audit": [{"n": 4}, None]},
                 {"runId": first, "node": "add"},
             )
@@ -566,10 +569,10 @@ def test_a_fork_has_the_variables_of_the_last_time_its_step_was_entered(tmp_path
 def test_a_fork_may_change_variables_and_inputs(tmp_path: Path) -> None:
     async def story() -> None:
         async with stage.engine(tmp_path) as engine:
-            first = cast("str", (await finish(engine, COUNTING))["runId"])
+            first = (await finish(engine, COUNTING))["runId"]
             changed = await engine.wait(await engine.fork(first, node="add", inputs={"a": {"n": 9}}))
             assert changed["outputs"] == {"result": 10, "audit": [{"n": 10}, None]}
-            assert cast("Any", changed["parent"])["set"] == {"a": {"n": 9}}
+            assert cast("Any", changed.get("parent"))["set"] == {"a": {"n": 9}}
             again = await engine.wait(await engine.fork(first, node="one", inputs={"n": 7}))
             assert again["outputs"] == {"result": 7, "audit": [{"n": 7}, None]}
 
@@ -579,7 +582,7 @@ def test_a_fork_may_change_variables_and_inputs(tmp_path: Path) -> None:
 def test_a_plan_has_no_items_that_a_fork_could_name(tmp_path: Path) -> None:
     async def story() -> None:
         async with stage.engine(tmp_path) as engine:
-            first = cast("str", (await finish(engine, COUNTING))["runId"])
+            first = (await finish(engine, COUNTING))["runId"]
             with pytest.raises(errors.InvalidInput) as caught:
                 await engine.fork(first, node="add", items="unfinished")
             assert caught.value.code == "FORK_INVALID"
@@ -590,10 +593,8 @@ def test_a_plan_has_no_items_that_a_fork_could_name(tmp_path: Path) -> None:
 def test_a_variable_that_a_fork_has_set_is_shown_at_its_step(tmp_path: Path) -> None:
     async def story() -> None:
         async with stage.engine(tmp_path) as engine:
-            first = cast("str", (await finish(engine, COUNTING))["runId"])
-            forked = cast(
-                "str", (await engine.wait(await engine.fork(first, node="end", inputs={"a": {"n": 9}})))["runId"]
-            )
+            first = (await finish(engine, COUNTING))["runId"]
+            forked = (await engine.wait(await engine.fork(first, node="end", inputs={"a": {"n": 9}})))["runId"]
             found = await compare.compare(engine.store, first, forked)
             assert {node.node: node.inputs for node in found.nodes if not node.same} == {
                 "end": (comparison_result.Change(path="/a/n", kind="changed", before=4, after=9),)
@@ -610,7 +611,7 @@ def test_a_variable_that_a_fork_has_set_is_shown_at_its_step(tmp_path: Path) -> 
 def test_a_fork_that_makes_no_sense_is_refused(tmp_path: Path, node: str, changes: JsonObject, code: str) -> None:
     async def story() -> None:
         async with stage.engine(tmp_path) as engine:
-            first = cast("str", (await finish(engine, COUNTING))["runId"])
+            first = (await finish(engine, COUNTING))["runId"]
             with pytest.raises(errors.OpenSkeloError) as caught:
                 await engine.fork(first, node=node, inputs=changes)
             assert caught.value.code == code
@@ -621,7 +622,7 @@ def test_a_fork_that_makes_no_sense_is_refused(tmp_path: Path, node: str, change
 def test_a_plan_is_not_forked_as_blocks(tmp_path: Path) -> None:
     async def story() -> None:
         async with stage.engine(tmp_path) as engine:
-            first = cast("str", (await finish(engine, COUNTING))["runId"])
+            first = (await finish(engine, COUNTING))["runId"]
             with pytest.raises(errors.InvalidInput) as caught:
                 await engine.fork(first, node="add", workflow=stage.workflow(stage.block("add")))
             assert caught.value.code == "FORK_INVALID"
@@ -639,9 +640,9 @@ def test_a_fork_from_a_step_that_was_never_entered_has_the_variables_of_the_end(
 
     async def story() -> None:
         async with stage.engine(tmp_path) as engine:
-            first = cast("str", (await finish(engine, workflow))["runId"])
+            first = (await finish(engine, workflow))["runId"]
             forked = await engine.wait(await engine.fork(first, node="no"))
-            assert (forked["ending"], error(forked)["code"]) == ("failed", "EMITTED")
+            assert (forked["ending"], stage.error(forked)["code"]) == ("failed", "EMITTED")
             assert forked["outputs"] == {"result": [1], "audit": []}
 
     stage.play(story)

@@ -18,6 +18,7 @@ import pytest
 import openskelo
 from openskelo.executors.inputs import node_inputs
 from openskelo.history import loading, verify
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel.flows import plan as scheduler
 from openskelo.kernel.json import JsonObject
 from openskelo.kernel.run import Run
@@ -32,6 +33,7 @@ INPUTS: dict[str, Any] = {"i": {"deep": [1]}}
 CONTEXTS: dict[str, Any] = {"ctx:c": [0, {"x": "var:a"}], "snap:s": "text"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_the_engine_and_the_reference_agree(part: int, tmp_path: Path) -> None:
     endings, doubts = asyncio.run(_play(tmp_path, range(part, PLANS, PARTS)))
@@ -98,7 +100,7 @@ def _said(plan: dict[str, Any], world: reference_plan.World, asked: JsonObject) 
     return {"status": "approved", "modified_args": said.get("value")}
 
 
-async def _seen(engine: openskelo.Engine, run: Run, document: JsonObject) -> dict[str, Any]:
+async def _seen(engine: openskelo.Engine, run: Run, document: RunDocument) -> dict[str, Any]:
     lines = [line async for chunk in engine.store.read_events(run.id) for line in chunk]
     done: list[Any] = receipts.collect(lines)
     course = run.plan_state

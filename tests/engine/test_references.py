@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -51,7 +50,7 @@ def test_a_form_that_refers_to_its_own_definitions_can_be_answered(
         async with stage.engine(tmp_path) as engine:
             run_id = await engine.start(asking(form))
             (question,) = stage.approvals(await engine.wait(run_id))
-            answer = cast("str", question["id"])
+            answer = question["id"]
             with pytest.raises(openskelo.InvalidInput) as refused:
                 await engine.answer(answer, status="modified", modified_args={"person": NOBODY}, by="ann")
             assert (refused.value.code, refused.value.message) == (

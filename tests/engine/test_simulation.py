@@ -12,14 +12,14 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import cast
 
 import pytest
 
 import openskelo
 from openskelo import errors
 from openskelo.executors.handlers import invocation
-from openskelo.kernel.json import Json, JsonObject
+from openskelo.history.run_document import ApprovalDocument, RunDocument
+from openskelo.kernel.json import Json
 from openskelo.stores import api, memory
 from tests.engine import stage
 from tests.record import verifying
@@ -117,7 +117,7 @@ class World:
         )
 
 
-async def drive(world: World, engine: openskelo.Engine) -> JsonObject:
+async def drive(world: World, engine: openskelo.Engine) -> RunDocument:
     """Start or resume the run and answer what is asked, until it has ended; a refusing store is tried again."""
     while True:
         try:
@@ -137,17 +137,17 @@ async def drive(world: World, engine: openskelo.Engine) -> JsonObject:
             continue
 
 
-async def answer(world: World, engine: openskelo.Engine, asked: JsonObject) -> None:
+async def answer(world: World, engine: openskelo.Engine, asked: ApprovalDocument) -> None:
     """Yes; and to what is uncertain, what the outside has seen."""
-    node = cast("str", asked["node"])
+    node = asked["node"]
     happened = asked["kind"] == "uncertain" and any(name == node for name, _ in world.effects)
     if happened:
-        await engine.answer(cast("str", asked["id"]), status="modified", modified_args={"text": node}, by="ann")
+        await engine.answer(asked["id"], status="modified", modified_args={"text": node}, by="ann")
     else:
-        await engine.answer(cast("str", asked["id"]), status="approved", by="ann")
+        await engine.answer(asked["id"], status="approved", by="ann")
 
 
-async def live(world: World, root: Path, turns: int | None) -> JsonObject | None:
+async def live(world: World, root: Path, turns: int | None) -> RunDocument | None:
     """One life of an engine, cut after so many turns of the event loop; gives the run's document if it has ended."""
     store = MoodyStore(world, is_moody=turns is not None)
     handlers: dict[str, invocation.Handler] = dict.fromkeys(["start", "each", "send", "pay"], world.work)
@@ -215,6 +215,7 @@ def play(seed: int, root: Path) -> tuple[int, int]:
     return stage.play(story), world.lost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeds", [range(first, first + 50) for first in range(0, 200, 50)], ids=str)
 def test_whatever_cuts_an_engine_its_runs_go_on_to_the_same_end(seeds: range, tmp_path: Path) -> None:
     played = [play(seed, tmp_path) for seed in seeds]

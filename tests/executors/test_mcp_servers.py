@@ -87,6 +87,7 @@ def started(root: Path) -> int:
     raise AssertionError("the call has not begun")
 
 
+@pytest.mark.slow
 def test_tools_over_stdio(tmp_path: Path) -> None:
     pids: list[int] = []
 
@@ -293,6 +294,7 @@ def address(tmp_path: Path) -> Iterator[str]:
         child.wait()
 
 
+@pytest.mark.slow
 def test_tools_over_http(tmp_path: Path, address: str) -> None:
     async def work(servers: mcp_servers.ServerPool) -> list[object]:
         def call(tool: str, timeout_ms: int = 30_000, **args: Json) -> Awaitable[Json]:
@@ -323,6 +325,7 @@ def test_an_address_where_nobody_answers_is_a_failure(tmp_path: Path) -> None:
     assert with_servers(tmp_path, work, project_registry.McpServer(name="demo", url=url)) == "MCP_FAILED"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", [0, 1, 3])
 def test_a_server_that_lacks_descriptors_at_its_start_can_be_started_later(tmp_path: Path, left: int) -> None:
     """At its temporary file, at its first pipe or at its second."""
@@ -348,6 +351,7 @@ def call_step(root: Path, given: Json, *, mode: definition.PlanMode = "normal", 
     return bench.perform(where, "tool_call", {"tool_id": "sum", "args": given}, mode=mode)
 
 
+@pytest.mark.slow
 def test_a_step_calls_a_tool_of_a_server_under_the_projects_limits(tmp_path: Path) -> None:
     done = call_step(tmp_path, {"a": 1}, config={"b": 5}, cost_nanousd=7)
     assert (done.failure, done.value, done.whole.outcome.metrics.tool_nanousd) == (None, {"result": 6}, 7)

@@ -12,7 +12,7 @@ from tests.checks import artifacts, trace_map
 from tests.executors.test_gate_evaluation import gate, judged
 
 
-def _verdict(root: Path, kind: str, text: str = "", **parameters: Json) -> JsonObject:
+def _verdict(root: Path, kind: str, text: Json = "", **parameters: Json) -> JsonObject:
     (verdict,) = judged(root, {"text": text}, gate(kind, **parameters)).verdicts
     return verdict
 
@@ -41,13 +41,17 @@ def test_a_schema_and_sources_can_be_named(tmp_path: Path) -> None:
     trace_map.shop(tmp_path)
     (tmp_path / "maps").mkdir()
     (tmp_path / "trace_map.json").rename(tmp_path / "maps/trace_map.json")
-    named: dict[str, Json] = {"schema": "schema.json", "sources": "sources"}
+
+    def named() -> JsonObject:
+        file = "maps/trace_map.json"
+        return _verdict(tmp_path, "trace_map", file=file, schema="schema.json", sources="sources")
+
     assert not _verdict(tmp_path, "trace_map", file="maps/trace_map.json")["passed"]
     (tmp_path / "sources").mkdir()
-    assert not _verdict(tmp_path, "trace_map", file="maps/trace_map.json", **named)["passed"]
+    assert not named()["passed"]
     for name in ("src", "docs.md"):
         (tmp_path / name).rename(tmp_path / "sources" / name)
-    assert _verdict(tmp_path, "trace_map", file="maps/trace_map.json", **named)["passed"]
+    assert named()["passed"]
 
 
 def test_artifacts_that_are_complete_pass(tmp_path: Path) -> None:

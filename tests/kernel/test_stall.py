@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -232,3 +232,88 @@ def test_a_streak_knows_whether_the_output_changed() -> None:
     assert third.extended(("A", "m"), "y").same_output is False
     assert third.extended(("B", "m"), "y") == runs.Streak(verdict=("B", "m"), output="y", length=1)
     assert third.extended(("A", "m"), "") == runs.Streak()
+
+
+def agents_loop(stall_after: int = 3) -> Stage:
+    retry = definition.Retry(max_attempts=9, stall_after=stall_after)
+    stage = Stage(flow(work("a", mode="agent", effect="idempotent", retry=retry, repairs=9)))
+    stage.create()
+    return stage
+
+
+def refuse(stage: Stage, number: int, *, diff: str, gates: tuple[str, ...] = ("good",), **more: Any) -> list[str]:
+    """Gates refuse the agent's work, in words and with an output that have not come before."""
+    verdicts = tuple({"gate": gate, "passed": False, "reason": f"try {number}"} for gate in gates)
+    why = failure(f"try {number}", code="POST_GATE_FAILED", gate=gates[0])
+    return stage.fail("a", why, output=f"sha256:{number}", verdicts=verdicts, diff_hash=diff, **more)
+
+
+def test_an_agent_that_leaves_the_same_changes_stalls_whatever_it_says() -> None:
+    stage = agents_loop()
+    refuse(stage, 1, diff="sha256:d", gates=("good",))
+    refuse(stage, 2, diff="sha256:d", gates=("good", "short"))
+    assert refuse(stage, 3, diff="sha256:d", gates=("short",)) == [
+        "attempt.failed a 1.3 ask",
+        "run.stalled a diff",
+        "approval.requested a stalled",
+    ]
+    stalled = next(event for event in stage.log if isinstance(event, events.RunStalled))
+    assert stalled.evidence == {
+        "repeats": 3,
+        "code": "POST_GATE_FAILED",
+        "message": "try 3",
+        "outputHash": "sha256:3",
+        "diffHash": "sha256:d",
+        "gates": ["short"],
+    }
+    asked = stage.log[-1]
+    assert isinstance(asked, events.ApprovalRequested)
+    assert asked.prompt.splitlines()[0] == "a has failed with the same changes 3 times: POST_GATE_FAILED try 3"
+    stage.check()
+
+
+def test_an_agent_that_is_refused_by_the_same_gates_stalls_whatever_it_changes() -> None:
+    stage = agents_loop()
+    refuse(stage, 1, diff="sha256:1", gates=("short", "good"))
+    refuse(stage, 2, diff="sha256:2", gates=("good", "short"))
+    assert refuse(stage, 3, diff="sha256:3", gates=("good", "short"))[1] == "run.stalled a gates"
+    asked = stage.log[-1]
+    assert isinstance(asked, events.ApprovalRequested)
+    assert asked.prompt.splitlines()[0] == "a has failed at the same gates 3 times: POST_GATE_FAILED try 3"
+    assert cast("dict[str, Any]", asked.tool["args"])["gates"] == ["good", "short"]
+    assert stage.answer("a")[-1] == "attempt.started a 1.4"
+    assert refuse(stage, 4, diff="sha256:4")[0] == "attempt.failed a 1.4 retry +0"
+
+
+def test_an_agent_whose_gates_and_changes_differ_goes_on() -> None:
+    stage = agents_loop()
+    refuse(stage, 1, diff="sha256:1")
+    refuse(stage, 2, diff="sha256:1", gates=("short",))
+    refuse(stage, 3, diff="sha256:2", gates=("short",))
+    assert refuse(stage, 4, diff="sha256:1")[0] == "attempt.failed a 1.4 retry +0"
+
+
+def test_a_failure_without_gates_in_between_begins_a_new_count() -> None:
+    stage = agents_loop()
+    refuse(stage, 1, diff="sha256:d")
+    refuse(stage, 2, diff="sha256:d")
+    assert stage.fail("a", failure("it died"), diff_hash="sha256:d")[0] == "attempt.failed a 1.3 retry +0"
+    assert refuse(stage, 4, diff="sha256:d")[0] == "attempt.failed a 1.4 retry +0"
+
+
+def test_a_wrong_answer_says_nothing_about_the_changes() -> None:
+    stage = agents_loop()
+    for number in range(3):
+        wrong = failure(f"try {number}", code="OUTPUT_CONTRACT", repairable=True)
+        told = stage.fail("a", wrong, output=f"sha256:{number}", diff_hash="sha256:d")
+        assert told[0] == f"attempt.failed a 1.{number + 1} repair"
+    assert refuse(stage, 4, diff="sha256:d")[0] == "attempt.failed a 1.4 retry +0"
+
+
+def test_the_gates_of_other_work_may_refuse_it_as_often() -> None:
+    stage = retrying(stall_after=3)
+    for number in range(4):
+        why = failure(f"try {number}", code="POST_GATE_FAILED", gate="good")
+        verdicts = ({"gate": "good", "passed": False},)
+        told = stage.fail("a", why, output=f"sha256:{number}", verdicts=verdicts)
+        assert told[0] == f"attempt.failed a 1.{number + 1} retry +0"

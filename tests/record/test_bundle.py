@@ -88,6 +88,7 @@ def test_blobs_are_readable_where_they_can_be() -> None:
     assert sorted(key for kind in kinds for key in kind) == ["base64", "json", "json", "text", "text"]
 
 
+@pytest.mark.slow
 def test_any_changed_byte_of_header_and_blobs_is_found() -> None:
     for index in range(len(b"".join(LINES[:6]))):
         changed = FILE[:index] + bytes([FILE[index] ^ 0x01]) + FILE[index + 1 :]

@@ -95,7 +95,7 @@ def test_a_call_is_shown_exactly_and_allowed_for_the_turn_by_keyboard(
         ]
     )
     expect(question.locator(".arguments pre")).to_have_text(["make test", "5"])
-    names = ["Allow oncea", "Allow for this turnt", "Allow for this runr", "Edit and allowm", "Denyd"]
+    names = ["Allow oncea", "Allow for this turnt", "Allow for this runr", "Modify and allowm", "Denyd"]
     expect(question.locator(".answer-choices button")).to_have_text(names)
     page.screenshot(path=images / "agent-call.png")
     axe.check(page)
@@ -114,7 +114,7 @@ def test_a_call_is_shown_exactly_and_allowed_for_the_turn_by_keyboard(
 
 def test_the_arguments_of_a_call_can_be_edited_and_a_draft_survives(page: Page, house: sites.Site) -> None:
     run_id = asked(page, house, MAKE_TEST)
-    page.get_by_role("button", name="Edit and allow").wait_for()
+    page.get_by_role("button", name="Modify and allow").wait_for()
     page.keyboard.press("m")
     page.get_by_label("command").fill("make check")
     page.reload()

@@ -51,7 +51,7 @@ def test_a_run_is_started_watched_approved_with_an_edit_and_compared_with_its_fo
     form.fill("All about city wasps")
     page.get_by_label("Reason").fill("There are no bees this year.")
     page.get_by_role("button", name="Modify").click()
-    expect(page.get_by_text("Sent as changed.")).to_be_visible()
+    expect(page.get_by_text("Modified.")).to_be_visible()
 
     # It is watched while it goes on, without loading anything anew.
     page.goto(f"{site.url}/runs/{first}?tab=graph")

@@ -114,7 +114,8 @@ def test_who_has_a_token_logs_in_comes_back_and_may_do_things(tmp_path: Path, pa
         expect(page).to_have_url(f"{own.url}/start/each.yaml")  # where they wanted to be
         page.get_by_role("button", name="Start run").click()
         page.wait_for_url("**/runs/*")
-        expect(page.get_by_text("Completed").first).to_be_visible()  # the page has all its parts: those need the cookie
+        expect(page.get_by_text("Completed").first).to_be_visible()
+        page.wait_for_load_state("networkidle")  # the page asks for nothing more: what it asked for needs the cookie
         noise.append("401|WebSocket")
         page.context.clear_cookies()
         page.get_by_role("link", name="New run").click()
@@ -122,6 +123,10 @@ def test_who_has_a_token_logs_in_comes_back_and_may_do_things(tmp_path: Path, pa
         page.get_by_label("Token").fill(own.env["SKELO_TOKEN"])
         page.get_by_role("button", name="Log in").click()
         expect(page).to_have_url(f"{own.url}/start")
+        page.set_viewport_size({"width": 360, "height": 740})
+        expect(page.get_by_role("button", name="Log out")).to_be_in_viewport(ratio=1)
+        expect(page.get_by_role("link", name="New run")).to_be_in_viewport(ratio=1)
+        axe.check(page)
         page.get_by_role("button", name="Log out").click()
         expect(page).to_have_url(re.compile("/login"))
     finally:
@@ -188,13 +193,3 @@ def test_who_may_only_look_is_told_so_and_a_session_that_is_over_leads_to_the_lo
         expect(page).to_have_url(re.compile("/login"))
     finally:
         own.stop()
-
-
-def test_the_page_is_interactive_within_a_second_and_a_half(site: Site, page: Page) -> None:
-    site.ended(site.begin("each.yaml"))
-    took: list[float] = []
-    for _ in range(3):  # the best of three: other work on this machine is not what is measured
-        page.goto(site.url)
-        expect(page.locator("tbody tr").first).to_be_visible()
-        took.append(page.evaluate("performance.now()"))
-    assert min(took) < 1500, took

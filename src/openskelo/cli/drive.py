@@ -16,7 +16,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncGenerator, Coroutine
 from types import TracebackType
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from openskelo import errors
 from openskelo.cli import exit_codes, inputs, json_fields, output, project_context, render, run_view
@@ -26,6 +26,9 @@ from openskelo.kernel import commands
 from openskelo.kernel.json import JsonObject
 from openskelo.project import Project
 from openskelo.structs import frozen
+
+if TYPE_CHECKING:
+    from openskelo.history.run_document import ApprovalDocument, RunDocument
 
 T = TypeVar("T")
 
@@ -104,7 +107,7 @@ async def engine_at(where: Project, *, cache: bool = True) -> AsyncGenerator[eng
         yield engine
 
 
-async def command_hint(engine: engine_api.Engine, document: JsonObject) -> project_context.CommandHint:
+async def command_hint(engine: engine_api.Engine, document: RunDocument) -> project_context.CommandHint:
     """Return what writes the suggested commands about the document's run, with the shortest ids that name it."""
     return project_context.CommandHint(engine.project, await engine.history.short_ids(document))
 
@@ -121,7 +124,7 @@ async def follow_to_end(engine: engine_api.Engine, run_id: str, args: argparse.N
     else:
         write_command = await command_hint(engine, document)
         render.result(document, write_command)
-        if document.get("ending") is None and not json_fields.list_at(document, "approvals"):
+        if document["ending"] is None and not document["approvals"]:
             output.note(f"continue with: {write_command(f'skelo resume {run_id}')}")
     return exit_codes.of_run(document)
 
@@ -133,7 +136,7 @@ async def last_seq(engine: engine_api.Engine, run_id: str) -> int:
 
 async def _watch(
     engine: engine_api.Engine, run_id: str, args: argparse.Namespace, stop: Interrupts, after: int
-) -> JsonObject:
+) -> RunDocument:
     async with _show_events(engine, run_id, args, after) as view:
         try:
             return await _answer_approvals(
@@ -146,13 +149,13 @@ async def _watch(
 
 async def _answer_approvals(
     engine: engine_api.Engine, run_id: str, view: run_view.View, stop: Interrupts, *, interactive: bool
-) -> JsonObject:
+) -> RunDocument:
     """Wait for the run and ask its approvals on the terminal, until none is open or the user leaves one for later."""
     lines = inputs.Lines()
     while True:
         document = await stop.until(engine.wait(run_id))
-        approvals = list(filter(_may_answer, json_fields.objects_at(document, "approvals")))
-        if not interactive or document.get("ending") is not None or not approvals:
+        approvals = list(filter(_may_answer, document["approvals"]))
+        if not interactive or document["ending"] is not None or not approvals:
             return document
         view.pause()
         try:
@@ -165,9 +168,9 @@ async def _answer_approvals(
         view.resume()
 
 
-async def ask_one(engine: engine_api.Engine, run_id: str, lines: inputs.Lines, approval: JsonObject) -> bool:
+async def ask_one(engine: engine_api.Engine, run_id: str, lines: inputs.Lines, approval: ApprovalDocument) -> bool:
     """Ask the user about an open approval and send the answer; False if the user leaves it for later."""
-    approval_id = str(approval["id"])
+    approval_id = approval["id"]
     write_command = await command_hint(engine, await engine.show(run_id))
     closing = _wait_until_closed(engine, run_id, approval_id)
     try:
@@ -225,12 +228,12 @@ async def _send_answer(engine: engine_api.Engine, approval_id: str, answer: _Ans
         output.report(error, as_json=False)
 
 
-async def suspend(engine: engine_api.Engine, run_id: str, stop: Interrupts, *, wait_for_second: bool) -> JsonObject:
+async def suspend(engine: engine_api.Engine, run_id: str, stop: Interrupts, *, wait_for_second: bool) -> RunDocument:
     """Suspend the run, or cancel it if a second signal arrives; return its document."""
     output.note("suspending the run; Ctrl-C again cancels it")
     try:
         await stop.until(engine.suspend(by=project_context.current_user()))
-        if wait_for_second and (await engine.show(run_id)).get("ending") is None:
+        if wait_for_second and (await engine.show(run_id))["ending"] is None:
             await stop.until(asyncio.sleep(_SECOND_CTRL_C_SECONDS))
     except Interrupted:
         output.note("cancelling the run")
@@ -305,7 +308,7 @@ async def _view(engine: engine_api.Engine, run_id: str, args: argparse.Namespace
     if not sys.stderr.isatty() or args.json or os.environ.get("TERM") == "dumb":
         return run_view.Plain()
 
-    return run_view.Live(json_fields.object_at(await engine.show(run_id), "nodes"))
+    return run_view.Live((await engine.show(run_id))["nodes"])
 
 
 _LATER = {"later": "leave it open and stop here"}
@@ -336,26 +339,25 @@ class _Answer:
     remember: Literal["turn", "run"] | None = None
 
 
-def _may_answer(approval: JsonObject) -> bool:
+def _may_answer(approval: ApprovalDocument) -> bool:
     """True if the current user may answer the approval."""
-    approvers = json_fields.list_at(approval, "approvers")
-    return not approvers or project_context.current_user() in approvers
+    return not approval["approvers"] or project_context.current_user() in approval["approvers"]
 
 
 async def _ask_approval(
-    lines: inputs.Lines, approval: JsonObject, write_command: render.WriteCommand
+    lines: inputs.Lines, approval: ApprovalDocument, write_command: render.WriteCommand
 ) -> _Answer | None:
     """Show one approval and return the user's answer; None to answer later."""
     paint = output.Painter(sys.stderr).paint
     output.note()
-    output.note(f"{paint('?', 'yellow', 'bold')} {paint(output.one_line(str(approval.get('node'))), 'bold')} asks:")
-    output.note(f"  {render.indented(str(approval.get('prompt', '')), 2)}")
+    output.note(f"{paint('?', 'yellow', 'bold')} {paint(output.one_line(approval['node']), 'bold')} asks:")
+    output.note(f"  {render.indented(approval['prompt'], 2, stream=sys.stderr)}")
     for line in render.approval_lines(approval, write_command, output.Painter(sys.stderr)):
         output.note(f"  {line}")
-    form = json_fields.object_at(approval, "form")
+    form = approval["form"]
     choices = _choices(approval)
     if json_fields.object_at(form, "properties"):
-        choices["edit"] = "say yes with other values"
+        choices["modify"] = "say yes with other values"
     match await inputs.choose(lines, "Your answer", choices | _LATER):
         case "approve":
             return await _ask_values(lines, form, render.proposed_values(approval))
@@ -363,7 +365,7 @@ async def _ask_approval(
             return _Answer(status="approved")
         case ("turn" | "run") as length:
             return _Answer(status="approved", remember=length)
-        case "edit":
+        case "modify":
             values = await inputs.ask_form(lines, form, render.proposed_values(approval))
             return _Answer(status="modified", modified_args=values)
         case "happened":
@@ -374,12 +376,12 @@ async def _ask_approval(
             return None
 
 
-def _choices(approval: JsonObject) -> dict[str, str]:
+def _choices(approval: ApprovalDocument) -> dict[str, str]:
     """Return the answers that the approval takes, each with its meaning."""
-    args = json_fields.object_at(approval, "args")
+    args = approval["args"]
     if args.get("question"):
         return dict(_CHOICES["approval"])
-    choices = dict(_CHOICES.get(str(approval.get("kind")), _CHOICES["approval"]))
+    choices = dict(_CHOICES.get(approval["kind"], _CHOICES["approval"]))
     if "rule" not in args:  # then an approval is for this call only
         choices = {word: meaning for word, meaning in choices.items() if word not in ("turn", "run")}
     return choices
@@ -399,6 +401,6 @@ async def _ask_values(lines: inputs.Lines, form: JsonObject, proposed: JsonObjec
     return _Answer(status="modified", modified_args=await inputs.ask_form(lines, form, proposed))
 
 
-async def _ask_outputs(lines: inputs.Lines, approval: JsonObject) -> JsonObject:
+async def _ask_outputs(lines: inputs.Lines, approval: ApprovalDocument) -> JsonObject:
     """Ask for the outputs of work that did happen; the engine checks them against the node's contract."""
-    return await inputs.ask_form(lines, json_fields.object_at(json_fields.object_at(approval, "work"), "outputs"), {})
+    return await inputs.ask_form(lines, json_fields.object_at(approval.get("work", {}), "outputs"), {})

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from openskelo import errors
-from openskelo.kernel.json import JsonObject
+
+if TYPE_CHECKING:
+    from openskelo.history.run_document import RunDocument
 
 COMPLETED = 0
 FAILED = 1
@@ -16,12 +20,12 @@ CANCELLED = 130
 _ENDINGS = {"ok": COMPLETED, "budget_exceeded": BUDGET, "cancelled": CANCELLED}
 
 
-def of_run(document: JsonObject) -> int:
+def of_run(document: RunDocument) -> int:
     """Return the exit code of a run's document; a run without an ending is unfinished."""
-    ending = document.get("ending")
+    ending = document["ending"]
     if ending is None:
         return UNFINISHED
-    return _ENDINGS.get(str(ending), FAILED)
+    return _ENDINGS.get(ending, FAILED)
 
 
 def of_error(error: errors.OpenSkeloError) -> int:

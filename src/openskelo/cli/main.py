@@ -44,7 +44,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     ),
     "Answer": (
         Command("approvals", "list what is waiting for a person", "approvals"),
-        Command("approve", "approve, if needed with changed values", "approve"),
+        Command("approve", "approve, if needed with modified values", "approve"),
         Command("deny", "deny, with a reason", "deny"),
     ),
     "Inspect": (
@@ -68,6 +68,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("export", "write one file that can be verified anywhere", "export"),
     ),
     "Check": (
+        Command("check all", "run every check that applies to a project, and its tests", "check_all"),
         Command("check scope", "check that a repository has changed only where it may", "check_scope"),
         Command("check trace-map", "check that every field of a schema is traced to a source", "check_trace_map"),
         Command("check artifacts", "check that a folder has the artifacts that its steps require", "check_artifacts"),

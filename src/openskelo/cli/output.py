@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, TextIO, cast
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from openskelo.workflows.text.problems import Problem
 
 
-def document(value: Json) -> None:
+def document(value: Json | Mapping[str, object]) -> None:
     """Print one JSON document on stdout."""
     _write(_encode(value, indented=True))
 
@@ -129,7 +129,7 @@ def _colour_status(text: str, size: int, painter: Painter) -> str:
     return painter.ending(text) + " " * max(0, size - width(text))
 
 
-def _encode(value: Json, *, indented: bool) -> bytes:
+def _encode(value: Json | Mapping[str, object], *, indented: bool) -> bytes:
     import orjson  # noqa: PLC0415 - errors in plain text do without it
 
     options = orjson.OPT_INDENT_2 if indented else 0

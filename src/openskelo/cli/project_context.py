@@ -299,7 +299,7 @@ def _project_at(path: Path) -> Project | None:
 # An artifact by its node and name; a run by `history.listing.find_run`.
 
 
-async def read_document(log: api.Store, run_id: str) -> JsonObject:
+async def read_document(log: api.Store, run_id: str) -> run_document.RunDocument:
     """Return the run's document from the log alone. Time in which no process drives the run is no wall time."""
     run = (await loading.load(log, run_id)).run
     is_driven = await log.is_driver_alive(run_id)

@@ -4,35 +4,33 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from openskelo.cli import json_fields, output
 from openskelo.kernel import commands
 from openskelo.kernel.json import Json, JsonObject
 
+if TYPE_CHECKING:
+    from openskelo.history.run_document import ApprovalDocument, NodeDocument, RunDocument
+
 #: How much of an output is shown on a terminal.
 _CHARACTERS = 2000
 _LINES = 40
-_BUDGET = {
-    "steps": "steps",
-    "tokens": "tokens",
-    "costUsd": "USD",
-    "wallMs": "ms of wall time",
-    "toolSpendUsd": "USD for tools",
-}
 _COUNTED = ("steps", "tokens")
 
 #: Writes a suggested command as the user has to type it (`project_context.CommandHint`).
 WriteCommand: TypeAlias = Callable[[str], str]
 
 
-def result(document: JsonObject, write_command: WriteCommand) -> None:
+def result(document: RunDocument, write_command: WriteCommand) -> None:
     """Print the end of `run`, `resume` and the like: the ending, the error, the outputs and the open approvals."""
     painter = output.Painter(sys.stdout)
-    output.say(f"{_ending(document, painter)}  {painter.paint(str(document['runId']), 'dim')}")
+    output.say(f"{_ending(document, painter)}  {painter.paint(document['runId'], 'dim')}")
     _error(document)
     _pause(document)
     _outputs(document, painter, write_command)
@@ -40,18 +38,17 @@ def result(document: JsonObject, write_command: WriteCommand) -> None:
     _advise(document, write_command)
 
 
-def full(document: JsonObject, write_command: WriteCommand, *, title: str) -> None:
+def full(document: RunDocument, write_command: WriteCommand, *, title: str) -> None:
     """Print what `show` prints: all of the document."""
     painter = output.Painter(sys.stdout)
     output.say(f"{painter.paint(output.one_line(title), 'bold')}  {document['runId']}")
-    times = f"started {local_time(str(document['createdAt']))}, last changed {local_time(str(document['updatedAt']))}"
+    times = f"started {local_time(document['createdAt'])}, last changed {local_time(document['updatedAt'])}"
     output.say(f"{_ending(document, painter)}  {painter.paint(times, 'dim')}")
     _error(document)
     _pause(document)
-    nodes = json_fields.object_at(document, "nodes")
-    if nodes:
+    if document["nodes"]:
         output.say()
-        _nodes(nodes)
+        _nodes(document["nodes"])
     _outputs(document, painter, write_command)
     _budget(document)
     _questions(document, write_command)
@@ -70,16 +67,16 @@ def logs(attempt_logs: Iterable[JsonObject]) -> None:
             output.say(f"  {output.clean(line)}")
 
 
-def _pause(document: JsonObject) -> None:
+def _pause(document: RunDocument) -> None:
     """Print what a person or the engine has paused the run for; a suspended run is only told to be continued."""
     reason = document.get("pauseReason")
     if reason is not None and reason != commands.SUSPENDED:
-        output.say(f"  {indented(str(reason))}")
+        output.say(f"  {indented(reason)}")
 
 
-def _questions(document: JsonObject, write_command: WriteCommand) -> None:
+def _questions(document: RunDocument, write_command: WriteCommand) -> None:
     """Print the open approvals, each with the commands that answer it."""
-    approvals = json_fields.objects_at(document, "approvals")
+    approvals = document["approvals"]
     if not approvals:
         return
     output.say()
@@ -88,56 +85,55 @@ def _questions(document: JsonObject, write_command: WriteCommand) -> None:
         question(approval, write_command)
 
 
-def _advise(document: JsonObject, write_command: WriteCommand) -> None:
+def _advise(document: RunDocument, write_command: WriteCommand) -> None:
     """Suggest a fork from the node that has failed the run. A live graph cannot be forked, but no node can fail it."""
-    node = json_fields.object_at(document, "error").get("node")
-    if document.get("ending") in ("failed", "escalated") and isinstance(node, str):
+    error = document.get("error")
+    if document["ending"] in ("failed", "escalated") and error is not None and "node" in error:
+        node = error["node"]
         command = write_command(f"skelo fork {document['runId']} --from {shlex.quote(output.one_line(node))}")
         output.note(f"after fixing the cause, try again and keep what came before: {command}")
 
 
-def question(approval: JsonObject, write_command: WriteCommand, *, run: str = "") -> None:
+def question(approval: ApprovalDocument, write_command: WriteCommand, *, run: str = "") -> None:
     """Print one open approval with the commands that answer it; `run` names its run if the caller lists several."""
     painter = output.Painter(sys.stdout)
-    whose = painter.paint(f" ({output.one_line(run)})", "dim") if run else ""
-    node = painter.paint(output.one_line(str(approval.get("node"))), "bold")
-    prompt = indented(str(approval.get("prompt", "")))
-    output.say(f"  {node}{whose}: {prompt}")
+    node, whose = output.one_line(approval["node"]), f" ({output.one_line(run)})" if run else ""
+    prompt = indented(approval["prompt"], first=4 + output.width(node + whose))
+    output.say(f"  {painter.paint(node, 'bold')}{painter.paint(whose, 'dim') if whose else ''}: {prompt}")
     if "\n\n" in prompt:  # keeps the paragraphs of a prompt apart from what follows
         output.say()
     for line in approval_lines(approval, write_command, painter):
         output.say(f"    {line}")
-    approvers = json_fields.list_at(approval, "approvers")
-    if approvers:
-        names = output.one_line(", ".join(map(str, approvers)))
+    if approval["approvers"]:
+        names = output.one_line(", ".join(approval["approvers"]))
         output.say(f"    {painter.paint(f'only for {names}', 'dim')}")
-    expires = approval.get("expiresAt")
-    over = isinstance(expires, str) and datetime.fromisoformat(expires) <= datetime.now(UTC)
-    if expires:
-        until = f"{'expired at' if over else 'open until'} {local_time(str(expires))}"
+    expires = approval["expiresAt"]
+    over = expires is not None and datetime.fromisoformat(expires) <= datetime.now(UTC)
+    if expires is not None:
+        until = f"{'expired at' if over else 'open until'} {local_time(expires)}"
         output.say(f"    {painter.paint(until, 'dim')}")
-    late = [(f"skelo resume {approval.get('runId')}", "goes on as after a timeout")]
+    late = [(f"skelo resume {approval['runId']}", "goes on as after a timeout")]
     for command, meaning in late if over else _answers(approval):
         output.say(f"    {write_command(command)}{painter.paint(f'   {meaning}', 'dim') if meaning else ''}")
 
 
-def _answers(approval: JsonObject) -> list[tuple[str, str]]:
+def _answers(approval: ApprovalDocument) -> list[tuple[str, str]]:
     """Return the commands that answer an approval, with their meaning if it is not obvious."""
     approve = f"skelo approve {approval['id']}"
     deny = f"skelo deny {approval['id']} --reason …"
-    match approval.get("kind"):
+    match approval["kind"]:
         case "uncertain":
-            values = _settings(json_fields.object_at(json_fields.object_at(approval, "work"), "outputs"), {})
+            values = _settings(json_fields.object_at(approval.get("work", {}), "outputs"), {})
             command = f"{approve} {values}" if values else f"echo '{{}}' | {approve} --set-file -"
             return [(approve, "do it again"), (command, "it did happen"), (deny, "count it as failed")]
         case "stalled":
             return [(approve, "go on trying"), (deny, "end the run")]
-        case "call" if not json_fields.object_at(approval, "args").get("question"):
+        case "call" if not approval["args"].get("question"):
             remember = (f"{approve} --for run", "allow calls like it until the run ends")
-            longer = [remember] if "rule" in json_fields.object_at(approval, "args") else []
+            longer = [remember] if "rule" in approval["args"] else []
             return [(approve, "allow it once"), *longer, (deny, "the agent is told why")]
         case _:
-            values = _settings(json_fields.object_at(approval, "form"), proposed_values(approval))
+            values = _settings(approval["form"], proposed_values(approval))
             return [(f"{approve} {values}".rstrip(), ""), (deny, "")]
 
 
@@ -156,33 +152,51 @@ def local_time(text: str) -> str:
     return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
-def indented(text: str, by: int = 4) -> str:
-    """Return a text whose lines after the first are indented."""
-    lines = output.clean(text).strip().splitlines()
-    return "\n".join(" " * by + line if number and line else line for number, line in enumerate(lines))
+def indented(text: str, by: int = 4, *, first: int = 2, stream: TextIO | None = None) -> str:
+    """Return a text, which begins in column `first`, with its other lines indented.
+
+    Lines that are too long for the terminal behind `stream` (by default stdout) are broken between words.
+    """
+    columns = shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else None
+    lines: list[str] = []
+    for line in output.clean(text).strip().splitlines():
+        start = by if lines else first
+        if columns is None or start + output.width(line) <= columns:
+            lines.append(" " * start + line if line else "")
+            continue
+        lines += textwrap.wrap(
+            line,
+            columns,
+            initial_indent=" " * start,
+            subsequent_indent=" " * by,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return "\n".join(lines)[first:]
 
 
-def _ending(document: JsonObject, painter: output.Painter) -> str:
-    return painter.ending(str(document.get("ending") or document.get("status")))
+def _ending(document: RunDocument, painter: output.Painter) -> str:
+    return painter.ending(document["ending"] or document["status"])
 
 
-def _error(document: JsonObject) -> None:
-    error = json_fields.object_at(document, "error")
-    if error:
-        item = f"[{error['item']}]" if isinstance(error.get("item"), int) else ""
-        at = f" in {output.one_line(str(error['node']))}{item}" if error.get("node") else ""
-        output.say(f"  {error.get('code')}{at}: {indented(str(error.get('message', '')))}")
+def _error(document: RunDocument) -> None:
+    error = document.get("error")
+    if error is not None:
+        item = f"[{error['item']}]" if "item" in error else ""
+        at = f" in {output.one_line(error['node'])}{item}" if "node" in error else ""
+        head = f"  {error['code']}{at}: "
+        output.say(f"{head}{indented(error['message'], first=output.width(head))}")
 
 
-def _outputs(document: JsonObject, painter: output.Painter, write_command: WriteCommand) -> None:
-    outputs = json_fields.object_at(document, "outputs")
+def _outputs(document: RunDocument, painter: output.Painter, write_command: WriteCommand) -> None:
+    outputs = document["outputs"]
     if not outputs:
         return
     output.say()
     size = max(map(len, outputs))
     for name, value in outputs.items():
         text, rest = _first_part(value if isinstance(value, str) else output.compact(value))
-        output.say(f"  {painter.paint(output.pad(name, size), 'bold')}  {indented(text, size + 4)}")
+        output.say(f"  {painter.paint(output.pad(name, size), 'bold')}  {indented(text, size + 4, first=size + 4)}")
         if rest:
             command = write_command(f"skelo output {document['runId']} {output.one_line(name)}")
             whole = f"… {rest} more characters; all of it: {command}"
@@ -197,69 +211,72 @@ def _first_part(text: str) -> tuple[str, int]:
     return cut, len(text) - len(cut)
 
 
-def _nodes(nodes: JsonObject) -> None:
+def _nodes(nodes: Mapping[str, NodeDocument]) -> None:
     """Print the nodes as a table; the calls of agents have a column if there are any."""
-    documents = {key: json_fields.as_object(value) for key, value in nodes.items()}
-    has_calls = any("calls" in node for node in documents.values())
+    has_calls = any("calls" in node for node in nodes.values())
     rows = [
         [
             key,
-            output.badge(str(node.get("mode", ""))),
+            output.badge(node["mode"]),
             _node_state(node),
-            str(node.get("visits", "")),
-            str(node.get("attempts", "")),
+            str(node["visits"]),
+            str(node["attempts"]),
             *([str(node.get("calls", ""))] if has_calls else []),
-            _first_part(output.compact(node["outputs"]))[0] if node.get("outputs") is not None else "",
+            _first_part(output.compact(node["outputs"]))[0] if node["outputs"] is not None else "",
         ]
-        for key, node in documents.items()
+        for key, node in nodes.items()
     ]
     calls = ["calls"] if has_calls else []
     output.table(["node", "mode", "outcome", "visits", "attempts", *calls, "outputs"], rows)
 
 
-def _node_state(node: JsonObject) -> str:
+def _node_state(node: NodeDocument) -> str:
     """Return the outcome of a node or its status; a node that was entered and is idle is waiting."""
-    if node.get("outcome"):
-        items = json_fields.object_at(node, "items")
+    if node["outcome"]:
+        items = node.get("items", {})
         counts = {name: items.get(name) for name in ("kept", "failed")}
         remarks = [
             f"{output.count(number, 'item')} {name}" for name, number in counts.items() if isinstance(number, int)
         ]
         if remarks:
             return f"{node['outcome']} ({', '.join(remarks)})"
-        return str(node["outcome"])
-    if node.get("status") != "idle" or not node.get("visits"):
-        return str(node.get("status"))
-    retry_at = node.get("retryAt")
-    if isinstance(retry_at, str):
-        return f"waiting until {local_time(retry_at)}"
+        return node["outcome"]
+    if node["status"] != "idle" or not node["visits"]:
+        return node["status"]
+    if "retryAt" in node:
+        return f"waiting until {local_time(node['retryAt'])}"
     return "waiting"
 
 
-def _amount(value: Json) -> str:
+def _amount(value: float) -> str:
     if isinstance(value, float):
         return output.dollars(value)
     return str(value)
 
 
-def _used_amount(key: str, used: Json, limit: Json) -> str:
-    noun, last = _BUDGET.get(key, key), used
-    amount = _amount(used)
+def _used_amount(noun: str, used: float, limit: float | None) -> str:
+    amount, last = _amount(used), used
     if limit is not None:
         amount, last = f"{amount} of {_amount(limit)}", limit
-    if last == 1 and key in _COUNTED:
+    if last == 1 and noun in _COUNTED:
         noun = noun.removesuffix("s")
     return f"{amount} {noun}"
 
 
-def _budget(document: JsonObject) -> None:
+def _budget(document: RunDocument) -> None:
     words: list[str] = []
-    for key, value in json_fields.object_at(document, "budget").items():
-        amounts = json_fields.as_object(value)
-        used_amount, limit = amounts.get("used"), amounts.get("limit")
-        if used_amount or limit is not None:
-            words.append(_used_amount(key, used_amount, limit))
-        if amounts.get("unknown"):
+    budget = document["budget"]
+    amounts = {
+        "steps": budget["steps"],
+        "tokens": budget["tokens"],
+        "USD": budget["costUsd"],
+        "ms of wall time": budget["wallMs"],
+        "USD for tools": budget["toolSpendUsd"],
+    }
+    for noun, amount in amounts.items():
+        if amount["used"] or amount["limit"] is not None:
+            words.append(_used_amount(noun, amount["used"], amount["limit"]))
+        if amount.get("unknown"):
             words.append("and USD that are not known (an agent with its own log-in)")
     if words:
         output.say()
@@ -273,36 +290,36 @@ _DETAIL_CHARACTERS = 4000
 _DETAIL_LINES = 40
 
 
-def approval_lines(approval: JsonObject, write_command: WriteCommand, painter: output.Painter) -> list[str]:
+def approval_lines(approval: ApprovalDocument, write_command: WriteCommand, painter: output.Painter) -> list[str]:
     """Return the lines to show under the prompt of an approval: the work that it allows, or the details of a plan."""
     if lines := _work_lines(approval, painter):
         return lines
     lines, are_complete = _value_lines(_call_values(approval) or _ask_human_values(approval), painter)
     if not are_complete:
-        command = write_command(f"skelo approvals {approval.get('runId')} --json")
+        command = write_command(f"skelo approvals {approval['runId']} --json")
         lines.append(painter.paint(f"not all of it is shown: {command}", "dim"))
     return lines
 
 
-def proposed_values(approval: JsonObject) -> JsonObject:
+def proposed_values(approval: ApprovalDocument) -> JsonObject:
     """Return the values that count if a person approves without changing any: what was asked, or a call's arguments.
 
     They are empty for a question of a plan or of an agent, because its answer consists of new values.
     """
-    args = json_fields.object_at(approval, "args")
-    if approval.get("kind") == "call":
+    args = approval["args"]
+    if approval["kind"] == "call":
         if args.get("question"):
             return {}
         return json_fields.object_at(args, "arguments")
-    return {} if approval.get("kind") == "ask_human" else args
+    return {} if approval["kind"] == "ask_human" else args
 
 
-def _work_lines(approval: JsonObject, painter: output.Painter) -> list[str]:
+def _work_lines(approval: ApprovalDocument, painter: output.Painter) -> list[str]:
     """Return the work that an approval allows: its executor and its inputs; no lines for other questions."""
-    work = json_fields.object_at(approval, "work")
+    work = approval.get("work")
     if not work:
         return []
-    inputs = work.get("inputs", approval.get("args"))
+    inputs = work.get("inputs", approval["args"])
     values: dict[str, Json] = dict(inputs) if isinstance(inputs, Mapping) else {"": inputs}
     if "item" in work:
         values["item"] = work["item"]
@@ -322,10 +339,10 @@ def _work_lines(approval: JsonObject, painter: output.Painter) -> list[str]:
     return lines
 
 
-def _call_values(approval: JsonObject) -> JsonObject:
+def _call_values(approval: ApprovalDocument) -> JsonObject:
     """Return an agent's call: its tool, why it is asked about, and its arguments, an edit as a diff."""
-    args = json_fields.object_at(approval, "args")
-    if approval.get("kind") != "call" or args.get("question"):
+    args = approval["args"]
+    if approval["kind"] != "call" or args.get("question"):
         return {}
     shown_fields: dict[str, Json] = {"tool": args.get("tool"), "kind": args.get("kind"), "why": args.get("why")}
     if args.get("unreadable"):
@@ -349,10 +366,10 @@ def _rule_words(rule: JsonObject) -> str:
     return f"calls of {rule.get('tool')}, with any arguments"
 
 
-def _ask_human_values(approval: JsonObject) -> JsonObject:
+def _ask_human_values(approval: ApprovalDocument) -> JsonObject:
     """Return the details of an ask_human by their names."""
-    args = json_fields.object_at(approval, "args")
-    if approval.get("kind") != "ask_human" or "details" not in args:
+    args = approval["args"]
+    if approval["kind"] != "ask_human" or "details" not in args:
         return {}
     details = args["details"]
     return details if isinstance(details, Mapping) else {"details": details}

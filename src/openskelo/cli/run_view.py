@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from rich import console, table, text
 from rich.live import Live as RichLive
 
 from openskelo.cli import json_fields, output
+from openskelo.history.run_document import NodeDocument
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.structs import mutable
 
@@ -348,9 +349,9 @@ class _Row:
 class Live:
     """A table that stays in place; messages scroll above it."""
 
-    def __init__(self, nodes: JsonObject) -> None:
+    def __init__(self, nodes: Mapping[str, NodeDocument]) -> None:
         """Show `nodes`, the nodes of the run's document with their current state."""
-        self._rows = {key: _row(json_fields.as_object(node)) for key, node in nodes.items()}
+        self._rows = {key: _row(node) for key, node in nodes.items()}
         self._calls = CallLines()
         self._console = console.Console(file=sys.stderr, highlight=False)
         self._started = time.monotonic()
@@ -490,16 +491,11 @@ def _end_of_answer(answer: str, room: int) -> str:
     return line if len(line) <= room else "…" + line[1 - room :]
 
 
-def _row(node: JsonObject) -> _Row:
+def _row(node: NodeDocument) -> _Row:
     outcomes = {"succeeded": "done", "failed": "failed", "skipped": "skipped", "cancelled": "failed"}
     states = {"running": "running", "blocked": "asking"}
-    state = outcomes.get(json_fields.text_at(node, "outcome")) or states.get(
-        json_fields.text_at(node, "status"), "waiting"
-    )
-    attempts = node.get("attempts")
-    return _Row(
-        mode=json_fields.text_at(node, "mode"), state=state, attempts=attempts if isinstance(attempts, int) else 0
-    )
+    state = outcomes.get(node["outcome"] or "") or states.get(node["status"], "waiting")
+    return _Row(mode=node["mode"], state=state, attempts=node["attempts"])
 
 
 def _apply(row: _Row, kind: str, data: JsonObject) -> None:

@@ -22,10 +22,12 @@ import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import cast
 
 from openskelo import errors, gates, testing
 from openskelo.cli import json_fields, output
 from openskelo.engine import api as engine_api
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel import commands, definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.project import Project
@@ -194,7 +196,7 @@ class Verdict:
     name: str
     #: Empty if everything is as expected.
     differences: tuple[str, ...]
-    document: JsonObject
+    document: RunDocument | None
 
 
 def copy_project(where: Project, target: Path) -> Project:
@@ -269,20 +271,19 @@ async def run_case(project: Project, workflow: definition.Workflow, case: Case) 
             run_id = await engine.start(workflow, case.inputs, by="test", contexts=case.contexts)
             document = await testing.drive(engine, run_id, case.replies)
         except (errors.InvalidInput, errors.Refused) as error:  # the case itself is wrong; the other cases still run
-            return Verdict(name=case.name, differences=(f"{error.code} {error.message}",), document={})
+            return Verdict(name=case.name, differences=(f"{error.code} {error.message}",), document=None)
     return Verdict(name=case.name, differences=tuple(differences(case, document)), document=document)
 
 
-def differences(case: Case, document: JsonObject) -> list[str]:
+def differences(case: Case, document: RunDocument) -> list[str]:
     """Return everything that is not as the case expects, as sentences."""
     differences: list[str] = []
-    ending = document.get("ending") or "paused"
+    ending = document["ending"] or "paused"
     if ending != case.ending:
         differences.append(f"ending is {ending}, not {case.ending}{_explain_ending(document)}")
-    differences += _unequal("outputs", case.outputs, json_fields.object_at(document, "outputs"))
-    nodes = json_fields.object_at(document, "nodes")
+    differences += _unequal("outputs", case.outputs, document["outputs"])
     for key, expected in case.nodes.items():
-        actual = json_fields.object_at(nodes, key)
+        actual = cast("JsonObject", document["nodes"].get(key) or {})
         facts = {name: value for name, value in expected.items() if name != "outputs"}
         differences += _unequal(key, facts, actual)
         differences += _unequal(
@@ -291,12 +292,12 @@ def differences(case: Case, document: JsonObject) -> list[str]:
     return differences
 
 
-def _explain_ending(document: JsonObject) -> str:
+def _explain_ending(document: RunDocument) -> str:
     """Return the error of a run, or the approvals for which the script has no answer."""
-    error = json_fields.object_at(document, "error")
-    if error:
+    error = document.get("error")
+    if error is not None:
         return f" ({error['code']} {error['message']})"
-    waiting = [json_fields.text_at(approval, "node") for approval in json_fields.objects_at(document, "approvals")]
+    waiting = [approval["node"] for approval in document["approvals"]]
     if waiting:
         return f" (no answer is left for {', '.join(waiting)})"
     return ""

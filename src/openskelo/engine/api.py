@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from openskelo.engine.commands import graph_commands
     from openskelo.engine.takeover import supervisor
     from openskelo.history.prune import Pruned
+    from openskelo.history.run_document import ApprovalDocument, RunDocument
 
 #: Hears a piece of what a model says for an attempt.
 OnText: TypeAlias = Callable[[running_attempt.AttemptRequest, str], None]
@@ -106,11 +107,11 @@ class RunControl(Protocol):
 class RunWatch(Protocol):
     """Watch a run, whichever process drives it. Every method raises NotFound for an unknown run."""
 
-    async def show(self, run_id: str) -> JsonObject:
+    async def show(self, run_id: str) -> RunDocument:
         """Return the run's document as it is now."""
         ...
 
-    async def wait(self, run_id: str) -> JsonObject:
+    async def wait(self, run_id: str) -> RunDocument:
         """Return the run's document once it has ended, only a person can move it, or no process drives it."""
         ...
 
@@ -150,7 +151,7 @@ class AttemptWatch(Protocol):
 class Approvals(Protocol):
     """The part of an engine that takes the answers to approvals."""
 
-    async def approvals(self, run_id: str | None = None) -> list[JsonObject]:
+    async def approvals(self, run_id: str | None = None) -> list[ApprovalDocument]:
         """Return the open approvals of all runs or of one, the oldest first."""
         ...
 

@@ -51,8 +51,7 @@ def run(
 
     async def complete() -> RunDocument:
         async with api.open_engine(project, handlers=handlers, provider=provider) as engine:
-            document = await engine.wait(await engine.start(loaded_workflow, inputs, by=by))
-        return cast("RunDocument", document)
+            return await engine.wait(await engine.start(loaded_workflow, inputs, by=by))
 
     return _wait_for(complete())
 

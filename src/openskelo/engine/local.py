@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from openskelo.engine.commands import graph_commands
     from openskelo.engine.takeover import supervisor
     from openskelo.history.prune import Pruned
+    from openskelo.history.run_document import RunDocument
 
 #: How long `resume` waits for a lock that a dead driver's child may still hold.
 _DEAD_DRIVER_SECONDS = 0.5
@@ -312,7 +313,7 @@ class Engine(reader.HistoryReader):
         run = self._driver.runs.get(run_id)
         return [] if run is None else run.logs_so_far(node)
 
-    async def wait(self, run_id: str) -> JsonObject:
+    async def wait(self, run_id: str) -> RunDocument:
         """Return the run's document (see `show`) once it has ended or only a person can move it.
 
         The run may be driven here or elsewhere. If no process drives it, this returns at once: `resume` drives it.
@@ -446,7 +447,7 @@ class Engine(reader.HistoryReader):
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
-    async def show(self, run_id: str) -> JsonObject:
+    async def show(self, run_id: str) -> RunDocument:
         """Return the run's document as it is now. Raise NotFound for an unknown run."""
         return await self._watcher.show(run_id)
 

@@ -20,6 +20,7 @@ from openskelo import errors
 from openskelo.engine import api
 from openskelo.executors.handlers import invocation
 from openskelo.handlers import context
+from openskelo.history.run_document import RunDocument, RunError
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.project import Project
@@ -80,11 +81,11 @@ class Planned:
     #: Those of a valid plan are warnings.
     problems: tuple[problems.Problem, ...] = ()
     #: The error of the run.
-    error: JsonObject | None = None
+    error: RunError | None = None
 
-    def document(self) -> dict[str, Json]:
+    def document(self) -> dict[str, object]:
         """Return the result as `skelo plan --json` prints it."""
-        document: dict[str, Json] = {
+        document: dict[str, object] = {
             "runId": self.run_id,
             "valid": self.workflow is not None,
             "plan": self.plan,
@@ -211,12 +212,12 @@ def _describe(problem: problems.Problem) -> str:
     return f"{problem.path or '/'}: {problem.code} {problem.message}{hint}"
 
 
-def outcome(document: JsonObject, root: Path) -> Planned:
+def outcome(document: RunDocument, root: Path) -> Planned:
     """Return the result, so far, of the run with this document (`Engine.show`)."""
-    nodes = cast("Mapping[str, JsonObject]", document["nodes"])
-    outputs = [cast("JsonObject", nodes[key].get("outputs") or {}) for key in sorted(nodes) if key.startswith("draft_")]
+    nodes = document["nodes"]
+    outputs = [nodes[key]["outputs"] or {} for key in sorted(nodes) if key.startswith("draft_")]
     drafts = [cast("JsonObject", draft["plan"]) for draft in outputs if draft.get("plan")]
-    run_id, error = cast("str", document["runId"]), cast("JsonObject | None", document.get("error"))
+    run_id, error = document["runId"], document.get("error")
     if not drafts:
         return Planned(run_id=run_id, error=error)
     workflow, plan_problems = _check(drafts[-1], root)

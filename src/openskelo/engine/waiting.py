@@ -34,7 +34,7 @@ class RunWatcher:
         self._driver = run_driver
         self._share_runs = share_runs
 
-    async def show(self, run_id: str) -> JsonObject:
+    async def show(self, run_id: str) -> run_document.RunDocument:
         """Return the run's document as it is now. Raise NotFound for an unknown run."""
         self._driver.check_loop()
         await asyncio.sleep(0)  # reading may never suspend; a caller that polls must still let the driver go on
@@ -47,7 +47,7 @@ class RunWatcher:
             return await run_document.show(self._store, run, run.updated_at)  # in this time nothing is counted
         return await self._document(run)
 
-    async def wait(self, run_id: str) -> JsonObject:
+    async def wait(self, run_id: str) -> run_document.RunDocument:
         """Return the run's document once it has ended, only a person can move it, or no process drives it.
 
         StoreError when this process had to drop the run.
@@ -116,6 +116,6 @@ class RunWatcher:
         if failure is not None:
             raise failure
 
-    def _document(self, run: runs.Run) -> Awaitable[JsonObject]:
+    def _document(self, run: runs.Run) -> Awaitable[run_document.RunDocument]:
         at = run.updated_at if run.ended else max(self._driver.now(), run.updated_at)
         return run_document.show(self._store, run, at)

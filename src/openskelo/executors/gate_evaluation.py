@@ -200,8 +200,8 @@ async def ask_reviewer(
     if claims is not None:
         needs = model_call.needs(attempt, provider, route)
         await claims.claim(attempt.request.attempt_id, attempt.usage, needs)
-    if attempt.record_prompts is not None:
-        await attempt.record_prompts()
+    if attempt.recorder is not None:
+        await attempt.recorder.record_prompts()
     return await time_limit.within(_TIMEOUT_MS, _complete(request, route, provider, attempt), attempt.usage.idle)
 
 

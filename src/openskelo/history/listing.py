@@ -5,8 +5,8 @@ Also how a caller finds one there, and how a command names it: `find_run`, `find
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypedDict, cast
 
 from openskelo import errors
 from openskelo.executors.inputs import approval_context
@@ -40,7 +40,19 @@ def row(run: Run, before: api.RunRow | None) -> api.RunRow | None:
     )
 
 
-def run_document(listed: api.RunRow) -> JsonObject:
+class ListedRunDocument(TypedDict):
+    """A run in a listing. Times are ISO 8601 texts."""
+
+    runId: str
+    name: str
+    status: str
+    #: None until the run has ended.
+    ending: str | None
+    createdAt: str
+    updatedAt: str
+
+
+def run_document(listed: api.RunRow) -> ListedRunDocument:
     """Return a run as listings show it."""
     return {
         "runId": listed.run_id,
@@ -179,16 +191,17 @@ def _only_approval(rows: Sequence[api.ApprovalRow]) -> api.ApprovalRow:
     return rows[0]
 
 
-async def short_ids(log: api.Store, documents: Sequence[JsonObject]) -> Mapping[str, str]:
-    """Return what to type for each run of these documents, and for its open approvals: no other one begins so."""
+async def short_ids(log: api.Store, names: Mapping[str, Iterable[str]]) -> Mapping[str, str]:
+    """Return what to type for each run of `names`, and for its open approvals: no other one begins so.
+
+    `names` has the ids of the approvals by the ids of their runs.
+    """
     short_forms: dict[str, str] = {}
     still_open = [row.approval_id for row in await log.list_approvals()]
-    for document in documents:
-        run_id = str(document["runId"])
+    for run_id, approval_ids in names.items():
         alike = [row.run_id for row in await log.list_runs_by_prefix(ids.short(run_id))]
         short_forms[run_id] = _unambiguous(run_id, alike)
-        for approval in cast("list[JsonObject]", document["approvals"]):
-            approval_id = str(approval["id"])
+        for approval_id in approval_ids:
             short_forms[approval_id] = _unambiguous(approval_id, still_open)
     return short_forms
 

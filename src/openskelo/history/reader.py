@@ -21,7 +21,9 @@ from openskelo.stores import api, factory
 if TYPE_CHECKING:
     from openskelo.history.comparison_result import Comparison
     from openskelo.history.export import Exported
+    from openskelo.history.listing import ListedRunDocument
     from openskelo.history.replay import Report
+    from openskelo.history.run_document import ApprovalDocument, RunDocument
     from openskelo.history.run_estimate import PastRuns
     from openskelo.kernel.run import Run
     from openskelo.record.chain import Verification
@@ -51,7 +53,7 @@ class HistoryReader:
         self.project = project
         self.store = store
 
-    async def runs(self, *, limit: int = 100, offset: int = 0, status: Status | None = None) -> list[JsonObject]:
+    async def runs(self, *, limit: int = 100, offset: int = 0, status: Status | None = None) -> list[ListedRunDocument]:
         """Return the runs, newest first, each as `skelo runs --json` lists it."""
         from openskelo.history import listing  # noqa: PLC0415
 
@@ -83,11 +85,12 @@ class HistoryReader:
 
         return await listing.find_approval(self.store, text)
 
-    async def short_ids(self, document: JsonObject) -> Mapping[str, str]:
+    async def short_ids(self, document: RunDocument) -> Mapping[str, str]:
         """Return what to type for the run of a document, and for its open approvals."""
         from openskelo.history import listing  # noqa: PLC0415
 
-        return await listing.short_ids(self.store, [document])
+        approval_ids = [approval["id"] for approval in document["approvals"]]
+        return await listing.short_ids(self.store, {document["runId"]: approval_ids})
 
     async def load_value(self, stored: Stored) -> Json:
         """Return a value of the log, from its blob if the log holds only its hash."""
@@ -95,7 +98,7 @@ class HistoryReader:
 
         return await stored_values.load(self.store, stored)
 
-    async def show(self, run_id: str) -> JsonObject:
+    async def show(self, run_id: str) -> RunDocument:
         """Return the run's document, made from its log."""
         from openskelo.history import run_document  # noqa: PLC0415
 
@@ -119,19 +122,17 @@ class HistoryReader:
         """Return the bytes of a stored value or artifact. Raise NotFound, or Corrupt if their hash differs."""
         return await self.store.read_blob(name)
 
-    async def approvals(self, run_id: str | None = None) -> list[JsonObject]:
+    async def approvals(self, run_id: str | None = None) -> list[ApprovalDocument]:
         """Return the open approvals of all runs or of one, the oldest first."""
         if run_id is not None:
             await api.get_run(self.store, run_id)
         return [await self._approval_document(row) for row in await self.store.list_approvals(run_id)]
 
-    async def _approval_document(self, row: api.ApprovalRow) -> JsonObject:
+    async def _approval_document(self, row: api.ApprovalRow) -> ApprovalDocument:
         """Return an approval with what its row leaves out: the inputs of interrupted work, items, large details."""
-        document = row.document
-        if document.get("kind") in ("ask_human", "call"):
-            from openskelo.history import run_document  # noqa: PLC0415
+        from openskelo.history import run_document  # noqa: PLC0415
 
-            return await run_document.question(self.store, document)
+        document = await run_document.question(self.store, row.document)
         has_items = "count" in cast("JsonObject", document.get("work") or {})
         if document.get("kind") != "uncertain" and not has_items:
             return document
@@ -140,9 +141,9 @@ class HistoryReader:
         run = await self.load_run(row.run_id)
         approval = run.approvals.get(row.approval_id)
         work = None if approval is None else await approval_context.load(self.store, run, approval)
-        if work is None:
-            return document
-        return {**document, "work": work}
+        if work is not None:
+            document["work"] = work
+        return document
 
     async def receipts(self, run_id: str) -> JsonObject:
         """Return the receipts of a run's attempts in their order, and the `digest` of its work as a whole.

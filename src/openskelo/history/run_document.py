@@ -59,6 +59,8 @@ class NodeDocument(TypedDict):
     #: None until the node has succeeded.
     outputs: JsonObject | None
     items: NotRequired[JsonObject]
+    #: Of an agent, as `skelo show` counts them.
+    calls: NotRequired[int]
     error: NotRequired[RunError]
     retryAt: NotRequired[str]
 
@@ -81,6 +83,11 @@ class ApprovalDocument(TypedDict):
     tool: JsonObject
     #: About the work that an answer would allow.
     work: NotRequired[JsonObject]
+    #: In a list of open approvals: the name of its run, since when, in which visit, and for which item of a foreach.
+    runName: NotRequired[str]
+    requestedAt: NotRequired[str]
+    visit: NotRequired[int]
+    item: NotRequired[int | None]
 
 
 class RunDocument(TypedDict):
@@ -108,9 +115,9 @@ class RunDocument(TypedDict):
     pauseReason: NotRequired[str]
 
 
-async def show(blobs: api.BlobReader, run: Run, at: int) -> JsonObject:
+async def show(blobs: api.BlobReader, run: Run, at: int) -> RunDocument:
     """Return the run's document. `at` is the time up to which a run that is busy has used wall time."""
-    document: dict[str, Json] = {
+    document: RunDocument = {
         "runId": run.id,
         "name": run.workflow.name,
         "workflowHash": run.workflow.hash,
@@ -121,7 +128,7 @@ async def show(blobs: api.BlobReader, run: Run, at: int) -> JsonObject:
         "globalMode": run.global_mode,
         "createdAt": envelope.timestamp(run.created_at),
         "updatedAt": envelope.timestamp(run.updated_at),
-        "inputs": run.inputs["value"] if "value" in run.inputs else await stored_values.load(blobs, run.inputs),
+        "inputs": cast("JsonObject", await stored_values.load(blobs, run.inputs)),
         "outputs": await outputs(blobs, run),
         "nodes": await _nodes(blobs, run),
         "budget": _budget(run, at),
@@ -130,34 +137,35 @@ async def show(blobs: api.BlobReader, run: Run, at: int) -> JsonObject:
     if run.parent is not None:
         document["parent"] = run.parent
     if run.error is not None:
-        document["error"] = run.error
+        document["error"] = cast("RunError", run.error)
     if run.paused is not None and not run.ended:
         document["pauseReason"] = run.paused
     return document
 
 
-def _budget(run: Run, at: int) -> JsonObject:
-    budget = run_status.budget_usage(run, at)
-    if not run_status.is_cost_unknown(run):
-        return budget
-    return {**budget, "costUsd": {**cast("JsonObject", budget["costUsd"]), "unknown": True}}
+def _budget(run: Run, at: int) -> Budget:
+    budget = cast("Budget", run_status.budget_usage(run, at))
+    if run_status.is_cost_unknown(run):
+        budget["costUsd"]["unknown"] = True
+    return budget
 
 
-async def approval_document(blobs: api.BlobReader, run: Run, approval: OpenApproval) -> JsonObject:
+async def approval_document(blobs: api.BlobReader, run: Run, approval: OpenApproval) -> ApprovalDocument:
     """Return an open approval, with everything about the work that an answer would allow."""
     work = await approval_context.load(blobs, run, approval)
     document = await question(blobs, listing.approval_document(run, approval))
-    if work is None:
-        return document
-    return {**document, "work": work}
+    if work is not None:
+        document["work"] = work
+    return document
 
 
-async def question(blobs: api.BlobReader, document: JsonObject) -> JsonObject:
+async def question(blobs: api.BlobReader, listed: JsonObject) -> ApprovalDocument:
     """Return an open approval with what a plan or an agent's call shows, loaded if the listing only names its blob."""
-    stored_args = cast("JsonObject", document["tool"]).get("stored")
-    if document["kind"] not in ("ask_human", calls.CALL) or stored_args is None:
-        return document
-    return {**document, "args": await stored_values.load(blobs, cast("JsonObject", stored_args))}
+    document = cast("ApprovalDocument", {**listed})
+    stored_args = document["tool"].get("stored")
+    if document["kind"] in ("ask_human", calls.CALL) and stored_args is not None:
+        document["args"] = cast("JsonObject", await stored_values.load(blobs, cast("JsonObject", stored_args)))
+    return document
 
 
 async def outputs(blobs: api.BlobReader, run: Run) -> dict[str, Json]:
@@ -180,20 +188,20 @@ async def outputs(blobs: api.BlobReader, run: Run) -> dict[str, Json]:
     return values
 
 
-async def _nodes(blobs: api.BlobReader, run: Run) -> JsonObject:
+async def _nodes(blobs: api.BlobReader, run: Run) -> dict[str, NodeDocument]:
     """Return the documents of all nodes."""
     waiting = {approval.node for approval in run.approvals.values()}
     due = run_status.retry_times(run) if run.timers else {}
     shapes = run.workflow.nodes
-    nodes: dict[str, Json] = {}
+    nodes: dict[str, NodeDocument] = {}
     for key, node in run.nodes.items():
-        node_outputs: Json = None
+        node_outputs: JsonObject | None = None
         stored_outputs = node.outputs
         if node.outcome == "succeeded" and stored_outputs is not None and "value" in stored_outputs:
-            node_outputs = stored_outputs["value"]
+            node_outputs = cast("JsonObject", stored_outputs["value"])
         elif node.outcome == "succeeded":
             node_outputs = await node_inputs.outputs(blobs, run, key)
-        document: dict[str, Json] = {
+        document: NodeDocument = {
             "status": run_status.node_status(run, node, has_approval=key in waiting),
             "outcome": node.outcome or run_status.node_outcome(run, node),
             "mode": shapes[key].mode,
@@ -205,7 +213,7 @@ async def _nodes(blobs: api.BlobReader, run: Run) -> JsonObject:
         if node.items is not None:
             document["items"] = run_status.item_counts(node)
         if node.error is not None:
-            document["error"] = node.error
+            document["error"] = cast("RunError", node.error)
         if key in due:
             document["retryAt"] = envelope.timestamp(due[key])
     return nodes

@@ -14,6 +14,8 @@ from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.structs import fields, frozen_data
 
 Ending = Literal["ok", "failed", "cancelled", "budget_exceeded", "denied", "escalated"]
+#: What repeats: the output, the verdict about it, and of an agent the files it leaves or the gates that refuse them.
+StallKind = Literal["output", "verdict", "diff", "gates"]
 Next = Literal["retry", "repair", "bounce", "ask", "go", "keep", "fail"]
 
 
@@ -403,7 +405,7 @@ class RunStalled:
     at: int
     node: str
     visit: int
-    kind: Literal["output", "verdict"]
+    kind: StallKind
     #: In a live graph it names the edges whose handoffs are held.
     evidence: JsonObject
     item: int | None = None

@@ -82,6 +82,8 @@ class Outcome:
     outputs: Stored | None = None
     #: Set if the work produced outputs, even if a contract or a gate refused them (stall detection compares it).
     output_hash: str | None = None
+    #: The hash of all that an agent has changed in its workspace (stall detection compares it).
+    diff_hash: str | None = None
     failure: Failure | None = None
     #: The results of all gates.
     verdicts: tuple[JsonObject, ...] = ()

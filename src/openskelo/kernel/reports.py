@@ -16,7 +16,7 @@ from openskelo.kernel import budget, calls, commands, definition, events, outcom
 from openskelo.kernel.flows import plan
 from openskelo.kernel.flows.scheduler import scheduler_of
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.run import Attempt, NodeState, Run, Slot, Streak, may_have_acted, stall_kind
+from openskelo.kernel.run import Attempt, NodeState, Run, Slot, Streak, failed_gates, may_have_acted, stall_kind
 from openskelo.structs import replace
 
 
@@ -139,13 +139,15 @@ def _failed(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) 
     if failure.retryable and run.in_flight[report.node, report.visit, report.item or 0].questions:
         return (_attempt_failed(run, report, _error(failure, None), next_="ask"),)
     verdict = (failure.code, failure.message)
+    gates = failed_gates(spec, report.outcome.verdicts)
+    diff = (report.outcome.diff_hash or "") if gates else ""  # a wrong answer says nothing about the files
     rule = _bounce_rule(spec, node, failure, report.outcome.verdicts)
     if rule is not None:
-        streak = node.loop.extended(verdict, report.outcome.output_hash or "", report.item)
+        streak = node.loop.extended(verdict, report.outcome.output_hash or "", report.item, diff=diff, gates=gates)
         return _loop_or_ask(run, report, failure, streak, rule)
     refused_hash = None if is_unjudged else report.outcome.output_hash
     if _may_retry(run, report, failure):
-        streak = slot.streak.extended(verdict, refused_hash or "")
+        streak = slot.streak.extended(verdict, refused_hash or "", diff=diff, gates=gates)
         return _loop_or_ask(run, report, failure, streak, None)
     return (_failed_for_good(run, report, _error(failure, refused_hash)),)
 
@@ -236,6 +238,8 @@ def _loop_or_ask(
     """Bounce (by `rule`) or retry once more; ask a person first if the loop makes no progress."""
     policy = _retry_policy(run, report.node)
     error = _error(failure, streak.output or None)
+    if streak.diff:
+        error = {**error, "diffHash": streak.diff}
     kind = stall_kind(streak, policy.stall_after)
     if kind is None and rule is not None:
         return (_attempt_failed(run, report, error, next_="bounce", rule=rule),)
@@ -243,12 +247,16 @@ def _loop_or_ask(
         slot = run.nodes[report.node].slots[report.item or 0]
         retry_at = report.at + delay_ms(policy, slot, failure)
         return (_attempt_failed(run, report, error, next_="retry", retry_at=retry_at),)
-    evidence: JsonObject = {
-        "repeats": streak.length,
+    evidence: dict[str, Json] = {
+        "repeats": {"diff": streak.same_diffs, "gates": streak.same_gates}.get(kind, streak.length),
         "code": streak.verdict[0],
         "message": streak.verdict[1],
         "outputHash": streak.output,
     }
+    if streak.diff:
+        evidence["diffHash"] = streak.diff
+    if streak.gates:
+        evidence["gates"] = [*streak.gates]
     run_stalled = events.RunStalled(
         at=report.at, node=report.node, visit=report.visit, item=report.item, kind=kind, evidence=evidence
     )

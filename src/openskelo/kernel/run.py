@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from openskelo.kernel import definition
-from openskelo.kernel.events import Ending
+from openskelo.kernel.events import Ending, StallKind
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.structs import field, frozen_data, mutable_data
 
@@ -36,7 +36,11 @@ REMEMBERED_TURNS = 20
 
 @frozen_data
 class Streak:
-    """The number of times in a row that the same failure came back, and whether the output was the same each time."""
+    """The number of times in a row that the same failure came back, and whether the output was the same each time.
+
+    An agent never says the same twice in the same words. So for its work there are two more numbers: how often in a row
+    it has left the same files, and has failed at the same gates.
+    """
 
     #: The code and the message of the failure.
     verdict: tuple[str, str] = ("", "")
@@ -45,20 +49,44 @@ class Streak:
     same_output: bool = True
     #: The item of a foreach that the failure is about.
     item: int | None = None
+    #: The hash of an agent's changes; empty for other work.
+    diff: str = ""
+    same_diffs: int = 0
+    #: The gates that refused an agent's work; empty for other work.
+    gates: tuple[str, ...] = ()
+    same_gates: int = 0
 
-    def extended(self, verdict: tuple[str, str], output: str, item: int | None = None) -> Streak:
+    def extended(
+        self,
+        verdict: tuple[str, str],
+        output: str,
+        item: int | None = None,
+        *,
+        diff: str = "",
+        gates: tuple[str, ...] = (),
+    ) -> Streak:
         """Return the streak after one more failure; a failure without output (a crash, a timeout) ends a streak."""
         if not output:
             return NO_STREAK
-        if verdict != self.verdict or item != self.item or not self.length:
-            return Streak(verdict=verdict, output=output, length=1, item=item)
+        is_same = verdict == self.verdict and item == self.item and self.length > 0
         return Streak(
             verdict=verdict,
             output=output,
-            length=self.length + 1,
-            same_output=self.same_output and output == self.output,
+            length=self.length + 1 if is_same else 1,
+            same_output=not is_same or (self.same_output and output == self.output),
             item=item,
+            diff=diff,
+            same_diffs=_count_same(diff, self.diff, self.same_diffs),
+            gates=gates,
+            same_gates=_count_same(gates, self.gates, self.same_gates),
         )
+
+
+def _count_same(value: str | tuple[str, ...], last: str | tuple[str, ...], count: int) -> int:
+    """Return how often in a row a value has come, if it came `count` times as `last`; an empty one does not count."""
+    if not value:
+        return 0
+    return count + 1 if value == last else 1
 
 
 #: No failure yet, or none with an output.
@@ -431,8 +459,19 @@ def _is_over(run: Run) -> bool:
     return run.failed is not None or not run.unfinished
 
 
-def stall_kind(streak: Streak, stall_after: int) -> Literal["output", "verdict"] | None:
+def stall_kind(streak: Streak, stall_after: int) -> StallKind | None:
     """Return what repeats if `stall_after` equal failures came in a row; None if the loop goes on (0 never stalls)."""
-    if not stall_after or streak.length < stall_after:
+    if not stall_after:
         return None
-    return "output" if streak.same_output else "verdict"
+    if streak.length >= stall_after:
+        return "output" if streak.same_output else "verdict"
+    if streak.same_diffs >= stall_after:
+        return "diff"
+    return "gates" if streak.same_gates >= stall_after else None
+
+
+def failed_gates(spec: definition.Node, verdicts: tuple[JsonObject, ...]) -> tuple[str, ...]:
+    """Return the names of the gates that refused an agent's work; empty for other work."""
+    if not spec.work.works_in_workspace:
+        return ()
+    return tuple(sorted({str(verdict.get("gate")) for verdict in verdicts if verdict.get("passed") is False}))

@@ -58,10 +58,16 @@ def about_stall(run: Run, stalled: events.RunStalled, rule: int | None) -> event
     if rule is not None:
         args["rule"] = rule
     prompt = (
-        f"{_name(stalled)} has failed the same way {stalled.evidence['repeats']} times: {_describe(stalled.evidence)}\n"
+        f"{_name(stalled)} has failed {_repeated(stalled)} times: {_describe(stalled.evidence)}\n"
         "Approve to go on trying, deny to end the run."
     )
     return _ask(run, stalled, "stalled", prompt, args, stalled.at)
+
+
+def _repeated(stalled: events.RunStalled) -> str:
+    """Return what the failures have in common, and how many there were."""
+    how = {"diff": "with the same changes", "gates": "at the same gates"}.get(stalled.kind, "the same way")
+    return f"{how} {stalled.evidence['repeats']}"
 
 
 def about_circle(run: Run, stalled: events.RunStalled, _rule: None) -> events.ApprovalRequested:

@@ -28,7 +28,11 @@ _UUID_DASHES = (8, 13, 18, 23)
 
 Check: TypeAlias = Callable[[object], bool]
 
-_NAMED: Mapping[str, tuple[str, ...]] = {"Ending": get_args(events.Ending), "Next": get_args(events.Next)}
+_NAMED: Mapping[str, tuple[str, ...]] = {
+    "Ending": get_args(events.Ending),
+    "Next": get_args(events.Next),
+    "StallKind": get_args(events.StallKind),
+}
 
 
 class Fault(Exception):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 from openskelo.engine.api import Engine, open_engine
 from openskelo.errors import AttemptFailed, InvalidInput, Refused
 from openskelo.executors.handlers.invocation import Handler
 from openskelo.handlers.context import Context
+from openskelo.history.run_document import ApprovalDocument, RunDocument
 from openskelo.kernel.commands import Answer
 from openskelo.kernel.definition import Workflow
 from openskelo.kernel.json import Json, JsonObject
@@ -39,7 +39,7 @@ async def run(  # noqa: PLR0913  each is a part that a test may script, and has 
     model: Mapping[str, Sequence[Script]] | None = None,
     people: Mapping[str, Sequence[Reply]] | None = None,
     contexts: JsonObject | None = None,
-) -> JsonObject:
+) -> RunDocument:
     """Run a workflow until it ends or the scripts have no answer left, and return its document.
 
     `model` and `people` have the answers by node, each in order.
@@ -72,7 +72,7 @@ def _stand_in(key: str, remaining: list[Json]) -> Handler:
     return next_result
 
 
-async def drive(engine: Engine, run_id: str, people: Mapping[str, Sequence[Reply]]) -> JsonObject:
+async def drive(engine: Engine, run_id: str, people: Mapping[str, Sequence[Reply]]) -> RunDocument:
     """Answer the run's approvals as long as the script has answers; return its document when it ends or waits.
 
     Raise InvalidInput or Refused, with the number of the answer, if the engine refuses one.
@@ -83,13 +83,13 @@ async def drive(engine: Engine, run_id: str, people: Mapping[str, Sequence[Reply
         approval = _next_answerable(document, people, answer_counts)
         if approval is None:
             return document
-        node = cast("str", approval["node"])
+        node = approval["node"]
         number = answer_counts.get(node, 0)
         answer_counts[node] = number + 1
         reply = people[node][number]
         try:
             await engine.answer(
-                cast("str", approval["id"]),
+                approval["id"],
                 status=reply.status,
                 modified_args=reply.modified_args,
                 reason=reply.reason,
@@ -101,11 +101,11 @@ async def drive(engine: Engine, run_id: str, people: Mapping[str, Sequence[Reply
 
 
 def _next_answerable(
-    document: JsonObject, people: Mapping[str, Sequence[Reply]], used: Mapping[str, int]
-) -> JsonObject | None:
+    document: RunDocument, people: Mapping[str, Sequence[Reply]], used: Mapping[str, int]
+) -> ApprovalDocument | None:
     """Return the first open approval for which the script has an answer left."""
-    for approval in cast("Sequence[JsonObject]", document["approvals"]):
-        node = cast("str", approval["node"])
+    for approval in document["approvals"]:
+        node = approval["node"]
         if used.get(node, 0) < len(people.get(node, ())):
             return approval
     return None

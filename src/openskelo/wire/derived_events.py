@@ -463,6 +463,7 @@ def run_stalled(event: events.RunStalled) -> Derived:
             "repeats": evidence.get("repeats", 0),
             "code": evidence.get("code", ""),
             "outputHash": evidence.get("outputHash"),
+            "diffHash": evidence.get("diffHash"),
             "verificationFailure": failure,
             "summaries": [node_document.summary_line(failure)],
         }

@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 
 import openskelo
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel.json import Json, JsonObject
 from tests.agents import repository
 from tests.handlers import web
@@ -40,10 +41,10 @@ def _flow(root: Path, *lines: str) -> openskelo.Workflow:
 Answer = Callable[[openskelo.Engine, JsonObject], Awaitable[None]]
 
 
-def _play(root: Path, lines: tuple[str, ...], *answers: Answer) -> JsonObject:
+def _play(root: Path, lines: tuple[str, ...], *answers: Answer) -> RunDocument:
     """Return the document of a run in which each question gets the next answer."""
 
-    async def story() -> JsonObject:
+    async def story() -> RunDocument:
         async with repository.engine(root) as engine:
             run_id = await engine.start(_flow(root, *lines))
             for answer in answers:
@@ -62,12 +63,12 @@ def _answer(status: str, **more: Any) -> Answer:
     return give
 
 
-def _said(document: JsonObject) -> str:
+def _said(document: RunDocument) -> str:
     assert document["ending"] == "ok", document.get("error")
     return str(cast("dict[str, Any]", document["nodes"])["work"]["outputs"]["summary"])
 
 
-def _calls(root: Path, document: JsonObject) -> list[tuple[str, str, bool]]:
+def _calls(root: Path, document: RunDocument) -> list[tuple[str, str, bool]]:
     """Return tool, decision and whether a person was asked, for each call in the record."""
     calls = [
         cast("dict[str, Any]", event["data"])["call"]
@@ -219,7 +220,7 @@ def test_an_approval_for_longer_allows_the_same_call_again(tmp_path: Path, lengt
     assert (resolved["remember"], resolved["rule"]) == (length, {"kind": "execute", "command": "make test"})
 
 
-def _die_and_answer(root: Path, lines: tuple[str, ...], first: Answer, *others: Answer) -> tuple[str, JsonObject]:
+def _die_and_answer(root: Path, lines: tuple[str, ...], first: Answer, *others: Answer) -> tuple[str, RunDocument]:
     """Return the id of a question that was open when the process died, and the document of the run after its answer."""
     flow = _flow(root, *lines)
 
@@ -229,7 +230,7 @@ def _die_and_answer(root: Path, lines: tuple[str, ...], first: Answer, *others: 
             assert cast("list[Any]", (await engine.wait(run_id))["approvals"])
             return run_id  # closing the engine kills the agent; the question stays open
 
-    async def go_on(run_id: str) -> tuple[str, JsonObject]:
+    async def go_on(run_id: str) -> tuple[str, RunDocument]:
         async with repository.engine(root) as engine:
             (approval,) = cast("list[JsonObject]", (await engine.show(run_id))["approvals"])
             await first(engine, approval)
@@ -275,7 +276,7 @@ def test_changed_arguments_do_not_allow_the_same_call_over_the_protocol(tmp_path
 def test_a_cancelled_run_withdraws_the_question_and_ends_the_agent(tmp_path: Path) -> None:
     root = _hooked(tmp_path)
 
-    async def story() -> JsonObject:
+    async def story() -> RunDocument:
         async with repository.engine(root) as engine:
             run_id = await engine.start(_flow(root, '@hook Bash {"command": "make test"}'))
             await engine.wait(run_id)
@@ -289,7 +290,7 @@ def test_a_cancelled_run_withdraws_the_question_and_ends_the_agent(tmp_path: Pat
 # -- a ruling counts once ---------------------------------------------------------------------------------------------
 
 
-def _asked_and_recorded(root: Path, document: JsonObject) -> tuple[list[str], list[tuple[str, str]]]:
+def _asked_and_recorded(root: Path, document: RunDocument) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the commands that a person was asked about, and those in the record with what was decided."""
     asked: list[str] = []
     recorded: list[tuple[str, str]] = []
@@ -391,13 +392,13 @@ def test_calls_with_the_same_id_are_counted(tmp_path: Path) -> None:
     root = _lying(tmp_path, max_calls=2, policy={"allow": [{"kind": "execute"}]})
     line = '@hook-as x Bash {"command": "make test"}'
     document = _play(root, (line, line, line, "@wait"))
-    assert cast("dict[str, Any]", document["error"])["code"] == "AGENT_CALLS"
+    assert cast("dict[str, Any]", document.get("error"))["code"] == "AGENT_CALLS"
 
 
 # -- a call that the agent tells of before it asks --------------------------------------------------------------------
 
 
-def _call_facts(root: Path, document: JsonObject) -> list[tuple[str, Json]]:
+def _call_facts(root: Path, document: RunDocument) -> list[tuple[str, Json]]:
     """Return what the record says about calls and questions, in order."""
     facts: list[tuple[str, Json]] = []
     ids: set[str] = set()

@@ -193,5 +193,5 @@ def test_a_run_keeps_what_its_agent_was_refused_in_its_log(tmp_path: Path, sandb
     assert document["ending"] == "ok", document.get("error")
     node = cast("dict[str, Any]", cast("dict[str, Any]", document["nodes"])["work"])
     assert node["outputs"]["summary"].startswith("[HTTP/1.1 403 Forbidden]")
-    run_id = cast("str", document["runId"])
+    run_id = document["runId"]
     assert "network: refused, evil.example:443 is not in `network`" in repository.artifact(root, run_id, "work.log")

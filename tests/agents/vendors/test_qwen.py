@@ -9,7 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from openskelo.kernel.json import Json, JsonObject
+from openskelo.history.run_document import RunDocument
+from openskelo.kernel.json import Json
 from openskelo.testing import scripted_model_server
 from tests.agents import agents_under_test, repository
 
@@ -25,7 +26,7 @@ def play(tmp_path: Path, qwen: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """
     monkeypatch.setenv("MODEL_KEY", "worthless")
 
-    def run(*lines: str) -> tuple[Path, JsonObject, list[str]]:
+    def run(*lines: str) -> tuple[Path, RunDocument, list[str]]:
         with scripted_model_server.serve() as server:
             root = repository.make(
                 tmp_path,
@@ -44,7 +45,7 @@ def play(tmp_path: Path, qwen: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return run
 
 
-def _outputs(document: JsonObject) -> dict[str, Any]:
+def _outputs(document: RunDocument) -> dict[str, Any]:
     assert document["ending"] == "ok", document.get("error")
     return cast("dict[str, Any]", cast("dict[str, Any]", document["nodes"])["work"]["outputs"])
 
@@ -100,7 +101,7 @@ def test_a_model_that_fails_ends_the_turn_with_a_code(
         )
         document = repository.play(root, repository.block(script, contract_repair_attempts=0))
     assert repository.processes_left(root) == []
-    error = cast("dict[str, Any]", document["error"])
+    error = cast("dict[str, Any]", document.get("error"))
     assert error["code"] in codes, error
     assert words in error["message"]
     assert "worthless" not in str(document)
@@ -125,7 +126,7 @@ def test_a_budget_that_is_used_up_in_the_middle_ends_the_agent_and_keeps_its_wor
         tree = root / ".skelo" / "workspaces" / run_id / "work" / "tree"
         lines = (f"@write {tree}/kept.txt x", *["@run true"] * 9, "@say Done.")
         document = repository.play(root, repository.block(*lines), run_id)
-        error = cast("dict[str, Any]", document["error"])
+        error = cast("dict[str, Any]", document.get("error"))
         assert (document["ending"], error["code"]) == ("budget_exceeded", "BUDGET_EXCEEDED"), document
         assert "max_usd of helper is 0.5 USD" in error["message"]
         asked = len(server.requests)

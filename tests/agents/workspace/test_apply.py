@@ -21,7 +21,7 @@ from tests.cli.conftest import Result, Skelo
 def _run(root: Path, *lines: str, **fields: Json) -> str:
     document = repository.play(root, repository.block(*lines, **fields))
     assert document["ending"] == "ok", document.get("error")
-    return cast("str", document["runId"])
+    return document["runId"]
 
 
 def _state(root: Path) -> dict[str, Any]:
@@ -330,7 +330,7 @@ def _with_apply(root: Path, *lines: str) -> tuple[dict[str, Any], str]:
         "outputs": {"branch": "string", "commit": "string", "files_changed": {"type": "array"}},
     }
     document = repository.play(root, {**flow, "blocks": [*cast("list[Json]", flow["blocks"]), take]})
-    return cast("dict[str, Any]", document["nodes"])["take"], cast("str", document["runId"])
+    return cast("dict[str, Any]", document["nodes"])["take"], document["runId"]
 
 
 def test_a_block_commits_the_changes_of_another_block(tmp_path: Path) -> None:

@@ -214,10 +214,10 @@ def test_a_set_up_that_fails_fails_the_turn_before_any_prompt(tmp_path: Path) ->
     setup = [["sh", "-c", "echo made > half.txt; echo no database >&2; exit 3"]]
     root = repository.make(tmp_path, workspace={"setup": setup})
     document = repository.play(root, repository.block("@say hello"))
-    error = cast("dict[str, Any]", document["error"])
+    error = cast("dict[str, Any]", document.get("error"))
     assert (document["ending"], error["code"]) == ("failed", "WORKSPACE_SETUP")
     assert error["message"].endswith("of the workspace ended with 3: no database")
-    types = [event["type"] for event in repository.events(root, cast("str", document["runId"]))]
+    types = [event["type"] for event in repository.events(root, document["runId"])]
     assert "session.opened" not in types
 
 

@@ -309,7 +309,7 @@ def test_the_embedded_model_drafts_a_plan_out_of_the_box(skelo: Skelo) -> None:
 
 def _start_alike(skelo: Skelo, run_id: str) -> str:
     """Start another run whose id begins in the same way, and return its id."""
-    twin = f"{run_id[:9]}{'0000' if run_id[9:13] != '0000' else '1111'}{run_id[13:]}"
+    twin = f"{run_id[:9]}{'0' if run_id[9] != '0' else '1'}{run_id[10:]}"  # nine characters alike, the tenth is not
     skelo.write("double.json", json.dumps(GOOD))
 
     async def start() -> None:

@@ -89,7 +89,7 @@ def test_an_ended_run_is_not_kept_in_memory_and_still_shows_how_it_ended(tmp_pat
     async def work(_: openskelo.Context) -> dict[str, Json]:
         return {}
 
-    async def story() -> tuple[list[Json], bool, list[runs.Run]]:
+    async def story() -> tuple[list[str | None], bool, list[runs.Run]]:
         async with stage.engine(tmp_path, work=work) as engine:
             run_id = await engine.start(stage.workflow(stage.block("work")))
             endings = [(await engine.wait(run_id))["ending"] for _ in range(2)]
@@ -105,7 +105,7 @@ def test_the_time_limits_of_runs_that_have_ended_do_not_pile_up(tmp_path: Path) 
     async def work(_: openskelo.Context) -> dict[str, Json]:
         return {}
 
-    async def story() -> tuple[list[Json], int, Json]:
+    async def story() -> tuple[list[str | None], int, str | None]:
         async with stage.engine(tmp_path, work=work) as engine:
             asking = await engine.start(ASKING)
             endings = [(await engine.wait(await engine.start(LIMITED)))["ending"] for _ in range(200)]

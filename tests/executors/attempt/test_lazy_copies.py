@@ -14,6 +14,7 @@ import pytest
 
 import openskelo
 from openskelo.executors.processes import worker_pool
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.stores import memory
 from openskelo.values import canonical
@@ -117,7 +118,7 @@ def test_a_worker_is_sent_the_list_of_a_foreach_once(tmp_path: Path, monkeypatch
     )
     words: list[Json] = [f"w{number}" for number in range(60)]
 
-    async def story() -> JsonObject:
+    async def story() -> RunDocument:
         async with stage.open_engine(tmp_path, memory.MemoryStore()) as engine:
             flow = openskelo.from_document({"name": "staged", "blocks": [block]}, root=tmp_path)
             return await engine.wait(await engine.start(flow, {"words": words}))

@@ -498,9 +498,9 @@ def hanging(root: Path, kind: str, timeout_ms: int | None = None) -> definition.
 
 @pytest.mark.parametrize("kind", ["python", "executable"])
 def test_a_timeout_kills_the_process_and_its_children(tmp_path: Path, kind: str) -> None:
-    one = workshop.task_of(hanging(tmp_path, kind, timeout_ms=400), {"x": 1})
+    one = workshop.task_of(hanging(tmp_path, kind, timeout_ms=3000), {"x": 1})  # time to write its pids
     found = workshop.outcome_of(workshop.project(tmp_path), one)
-    assert found.failure == outcome.Failure(code="TIMEOUT", message="stopped after 400 ms", happened="unknown")
+    assert found.failure == outcome.Failure(code="TIMEOUT", message="stopped after 3000 ms", happened="unknown")
     assert until(lambda: not any(alive(pid) for pid in pids(tmp_path)))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import io
 from pathlib import Path
-from typing import cast
 
 import openskelo
 from openskelo.cli import output, render
@@ -33,9 +32,11 @@ def test_a_question_before_an_effect_has_the_work_and_all_its_inputs(tmp_path: P
             (asked,) = stage.approvals(await engine.wait(run_id))
             assert asked["prompt"] == "Let send act (local:send)? It cannot be undone."
             about: JsonObject = {"by": "local:send", "config": {}, "outputs": owed(text={"type": "string"})}
-            assert asked["work"] == {**about, "inputs": {"text": text}}
+            assert asked.get("work") == {**about, "inputs": {"text": text}}
             (listed,) = await engine.approvals()
-            assert listed["work"] == about  # what is given is as large as it likes: it is read when one run is shown
+            assert (
+                listed.get("work") == about
+            )  # what is given is as large as it likes: it is read when one run is shown
 
     stage.play(story)
 
@@ -55,8 +56,8 @@ def test_a_question_before_the_work_of_a_foreach_has_its_items(tmp_path: Path) -
                 "inputs": {"text": "a b c"},
                 "items": ["a", "c"],
             }
-            assert asked["work"] == work
-            assert [one["work"] for one in await engine.approvals()] == [work]
+            assert asked.get("work") == work
+            assert [one.get("work") for one in await engine.approvals()] == [work]
             assert [line.strip() for line in render.approval_lines(asked, str, output.Painter(io.StringIO()))] == [
                 "done by local:send",
                 'given   text  "a b c"',
@@ -89,8 +90,8 @@ def test_a_cut_effect_has_what_it_was_given(tmp_path: Path) -> None:
                 "inputs": {"text": "hello"},
                 "item": "a",
             }
-            assert (asked["kind"], asked["work"]) == ("uncertain", work)
-            assert [one["work"] for one in await engine.approvals()] == [work]
+            assert (asked["kind"], asked.get("work")) == ("uncertain", work)
+            assert [one.get("work") for one in await engine.approvals()] == [work]
 
     stage.play(story)
 
@@ -123,7 +124,7 @@ def test_a_request_is_shown_as_it_would_be_sent(tmp_path: Path) -> None:
         async with stage.engine(tmp_path) as engine:
             run_id = await engine.start(flow, {"user": "nora"}, mode="INTERACTIVE")
             (asked,) = stage.approvals(await engine.wait(run_id))
-            work = cast("JsonObject", asked["work"])
+            work = asked.get("work", {})
             assert work["config"] == {
                 "url": "http://localhost/users/nora",
                 "method": "POST",

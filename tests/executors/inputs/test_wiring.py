@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from openskelo.kernel.json import Json, JsonObject
+from openskelo.history.run_document import RunDocument
+from openskelo.kernel.json import Json
 from openskelo.stores import memory
 from tests.engine import stage
 
@@ -20,7 +21,7 @@ def test_a_foreach_over_nothing_gives_empty_lists(tmp_path: Path) -> None:
         "count", inputs={"squares": {"type": "array", "from": "each.square"}}, outputs={"squares": "array"}
     )
 
-    async def story() -> JsonObject:
+    async def story() -> RunDocument:
         async with stage.engine(
             tmp_path, each=lambda _: {"square": 0}, count=lambda ctx: {"squares": ctx.inputs["squares"]}
         ) as engine:

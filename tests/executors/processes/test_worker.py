@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,12 @@ NODE = definition.Node(
     outputs=(workshop.port("y"),),
     timeout_ms=10_000,
 )
+
+
+def test_a_worker_does_not_import_asyncio_before_a_handler_needs_it() -> None:
+    program = "import sys, openskelo.executors.processes.worker\nprint('asyncio' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 @pytest.mark.parametrize(

@@ -1690,7 +1690,7 @@ export interface components {
        * Kind
        * @enum {string}
        */
-      kind: "output" | "verdict";
+      kind: "output" | "verdict" | "diff" | "gates";
       /** Outputhash */
       outputHash?: string | null;
       /** Repeats */

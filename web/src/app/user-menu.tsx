@@ -10,7 +10,9 @@ export function Who() {
   if (value === null) return null;
   return (
     <span className="who">
-      <span title={`You are ${value.name}, as ${value.role}`}>{value.name}</span>
+      <span className="who-name" title={`You are ${value.name}, as ${value.role}`}>
+        {value.name}
+      </span>
       {value.csrfToken !== null && (
         <IconButton label="Log out" onClick={() => void logOut().catch(failed)}>
           <Icon name="out" />

@@ -29,7 +29,7 @@ const DONE: Record<Choice, string> = {
   turn: "Allowed for this turn.",
   run: "Allowed for this run.",
   denied: "Denied.",
-  modified: "Sent as changed.",
+  modified: "Modified.",
 };
 /** The choices in the order of their buttons, each with its key. */
 const KEYS: readonly (readonly [Choice, string])[] = [

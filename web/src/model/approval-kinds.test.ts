@@ -79,6 +79,16 @@ test("one output is named for all tries only where it was the same one each time
     ["Last output", "sha256:aaaaaaaaaaaa…"],
   ]);
   expect(stallEvidence({ kind: "verdict", outputHash: "" })).toHaveLength(1); // there was no output
+  const diffHash = `sha256:${"b".repeat(64)}`;
+  expect(stallEvidence({ kind: "diff", gates: ["scope", "tests"], diffHash })).toEqual([
+    ["What repeats", "the same changes"],
+    ["Failing gates", "scope; tests"],
+    ["Diff each time", "sha256:bbbbbbbbbbbb…"],
+  ]);
+  expect(stallEvidence({ kind: "gates", diffHash })).toEqual([
+    ["What repeats", "the same failing gates"],
+    ["Last diff", "sha256:bbbbbbbbbbbb…"],
+  ]);
 });
 
 test("a call can be allowed for longer only with a rule, and changed only with a form", () => {
@@ -90,7 +100,7 @@ test("a call can be allowed for longer only with a rule, and changed only with a
     "Allow once",
     "Allow for this turn",
     "Allow for this run",
-    "Edit and allow",
+    "Modify and allow",
     "Deny",
   ]);
   expect(names({ form, call: { question: true } })).toEqual([null, null, null, "Answer", "Decline"]);

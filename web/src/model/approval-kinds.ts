@@ -98,7 +98,7 @@ function callChoices(approval: Pick<Approval, "form" | "call">): Partial<Choices
     modified:
       properties(approval.form).length === 0
         ? null
-        : { name: "Edit and allow", means: "The agent makes the call with the arguments as you change them." },
+        : { name: "Modify and allow", means: "The agent makes the call with the arguments as you modify them." },
     denied: { name: "Deny", means: "The agent does not make the call, is told your reason, and goes on." },
   };
 }
@@ -166,8 +166,15 @@ const EVIDENCE: Record<string, string> = {
   code: "Error",
   message: "What it says",
   verificationFailure: "Failing check",
-  diffHash: "Diff each time",
+  gates: "Failing gates",
   summaries: "Summaries",
+};
+/** What came back each time, by the kind of the stall. */
+const REPEATED: Record<string, string> = {
+  output: "the same output",
+  verdict: "the same verdict on different outputs",
+  diff: "the same changes",
+  gates: "the same failing gates",
 };
 
 /**
@@ -176,12 +183,14 @@ const EVIDENCE: Record<string, string> = {
  * Where only the verdict repeats, the outputs differ: the hash in the evidence is that of the last one.
  */
 export function stallEvidence(evidence: JsonObject): [string, string][] {
-  const sameOutput = evidence["kind"] === "output";
-  const repeated = sameOutput ? "the same output" : "the same verdict on different outputs";
+  const kind = evidence["kind"];
+  const sameOutput = kind === "output";
+  const repeated = typeof kind === "string" ? (REPEATED[kind] ?? kind) : undefined;
   const rows: [string, Json | undefined][] = [
-    ["What repeats", evidence["kind"] === undefined ? undefined : repeated],
+    ["What repeats", repeated],
     ...Object.entries(EVIDENCE).map(([field, name]): [string, Json | undefined] => [name, evidence[field]]),
     [sameOutput ? "Output each time" : "Last output", evidence["outputHash"] || undefined],
+    [kind === "diff" ? "Diff each time" : "Last diff", evidence["diffHash"] || undefined],
   ];
   return rows.flatMap(([name, value]) =>
     value === undefined || value === null ? [] : [[name, evidenceText(value)] as [string, string]],

@@ -35,6 +35,8 @@ PROTOCOL_VERSION = 1
 #: How much of the protocol is kept of one turn; the middle of a longer transcript is left out.
 MAX_TRANSCRIPT_BYTES = 8 * 1024 * 1024
 _MAX_TEXT = 4000
+#: How many characters are kept of what an agent says in a turn, of its thoughts, and of the result of a call.
+MAX_TURN_TEXT = 8 * 1024 * 1024
 #: How long the name, the version and the id of a session may be that an agent tells.
 _MAX_NAME = 1000
 #: How long an agent gets to end its turn when it is asked to.
@@ -85,6 +87,8 @@ class Turn:
 
     text: list[str] = field(default_factory=list[str])
     thoughts: list[str] = field(default_factory=list[str])
+    kept_characters: int = 0
+    left_out_characters: int = 0
     calls: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
     plan: Sequence[JsonObject] = ()
     stop_reason: str = ""
@@ -97,6 +101,15 @@ class Turn:
     failure: errors.AttemptFailed | None = None
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def keep(self, pieces: list[str], text: str) -> str:
+        """Add a piece to the text or the thoughts, and return as much of it as is kept: the beginning of both is."""
+        kept = text[: MAX_TURN_TEXT - self.kept_characters]
+        self.kept_characters += len(kept)
+        self.left_out_characters += len(text) - len(kept)
+        if kept:
+            pieces.append(kept)
+        return kept
 
     def stop(self, failure: errors.AttemptFailed) -> None:
         """End the turn with this failure, from a listener's callback."""
@@ -215,12 +228,15 @@ class AcpClient:
         else:
             return False
         params = {"sessionId": session_id, "cwd": folder, "mcpServers": list(tools), **_meta(meta)}
+        self._pipe.is_replaying = True
         try:
             await self._request(method, params)
         except errors.AttemptFailed as error:
             if error.code == "AGENT_REFUSED":
                 return False
             raise
+        finally:
+            self._pipe.is_replaying = False
         return True
 
     async def set_mode(self, session_id: str, mode: str) -> None:
@@ -375,11 +391,11 @@ class AcpClient:
         self._turn.last_sign = asyncio.get_running_loop().time()
         match fields.get("sessionUpdate"):
             case "agent_message_chunk":
-                text = _content_text(fields.get("content"))
-                self._turn.text.append(text)
-                self._listener.on_text(text)
+                text = self._turn.keep(self._turn.text, _content_text(fields.get("content")))
+                if text:
+                    self._listener.on_text(text)
             case "agent_thought_chunk":
-                self._turn.thoughts.append(_content_text(fields.get("content")))
+                self._turn.keep(self._turn.thoughts, _content_text(fields.get("content")))
                 self._listener.on_activity("thinking")
             case "tool_call" | "tool_call_update":
                 self._listener.on_call(self._merge_call(fields))
@@ -417,7 +433,7 @@ class AcpClient:
         call.locations = locations or call.locations
         _merge_content(call, fields.get("content"))
         if isinstance(fields.get("rawOutput"), str):  # the content may be what the call was described with
-            call.output = cast("str", fields["rawOutput"])
+            call.output = cast("str", fields["rawOutput"])[:MAX_TURN_TEXT]
         exit_code = _exit_code(fields)
         if exit_code is not None:
             call.exit_code = exit_code
@@ -498,6 +514,7 @@ class _Pipe:
         self._on_update = on_update
         self.has_answer = False
         self.is_overrun = False  # the agent wrote a line that is too long
+        self.is_replaying = False  # a session is being loaded: its updates are history, and on record already
         self._awaited: Any = None  # the id of the last request
         self._kept: list[bytes] = []
         self._kept_bytes = 0
@@ -527,8 +544,10 @@ class _Pipe:
             if message is None:
                 self._complain(line)
                 continue
-            self._keep(b"<", line.strip())
-            if message.get("method") == "session/update":
+            is_update = message.get("method") == "session/update"
+            if not (is_update and self.is_replaying):
+                self._keep(b"<", line.strip())
+            if is_update:
                 self._on_update(message.get("params"))
                 continue
             if "method" not in message and message.get("id") == self._awaited:
@@ -673,7 +692,7 @@ def _merge_content(call: ToolCall, content: Any) -> None:
             texts.append(_content_text(fields.get("content")))
         elif fields.get("type") == "diff":
             diffs.append({key: cast("Json", fields.get(key)) for key in ("path", "oldText", "newText")})
-    call.output = "\n".join(text for text in texts if text) or call.output
+    call.output = "\n".join(text for text in texts if text)[:MAX_TURN_TEXT] or call.output
     call.diffs = tuple(diffs) or call.diffs
 
 

@@ -26,6 +26,8 @@ GRACE_SECONDS = 1.0
 _TAIL_BYTES = 2000
 #: How much of the stderr of one turn is kept.
 _MAX_STDERR_BYTES = 64 * 1024
+#: How large the file may be that holds the stderr of all turns; each has kept its part in the record.
+_MAX_STDERR_FILE_BYTES = 16 * 1024 * 1024
 
 
 class AgentProcess:
@@ -122,6 +124,12 @@ class AgentProcess:
         if begin > start:
             return f"… {begin - start} bytes left out …\n{text}"
         return text
+
+    def trim_stderr(self) -> int:
+        """Empty the file of the program's stderr if it has become large; return its size. The program appends to it."""
+        if self.stderr_size() > _MAX_STDERR_FILE_BYTES:
+            os.truncate(self._stderr, 0)
+        return self.stderr_size()
 
     def stderr_tail(self) -> str:
         """Return the last lines that the program has written to stderr."""

@@ -73,7 +73,7 @@ class Call:
         self.protocol = route.protocol
         self.request = request
         self.model = request.model or route.model
-        #: The most tokens of its answer that are claimed, and those that were granted.
+        #: The most tokens of its answer that are claimed, and the granted ones.
         self.wanted_tokens_out = request.max_tokens_out or _DEFAULT_TOKENS_OUT
         self.granted_tokens_out: int | None = None
         self.status: int | None = None
@@ -191,7 +191,7 @@ class Gateway:
         self._noted_paths.clear()
 
     def end_turn(self) -> None:
-        """Let no calls through any more; those that are open are cut, and what they have used so far counts."""
+        """Let no calls through any more; open ones are cut, and what they have used so far counts."""
         for call, task in tuple(self._open.items()):
             self._settle(call)
             task.cancel()

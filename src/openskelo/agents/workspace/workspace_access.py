@@ -91,7 +91,7 @@ async def _read_config(git_dir: Path) -> str:
 
 
 def _objects(git_dir: Path | None) -> Iterator[Path]:
-    """Yield the folders of objects that a repository uses: its own, and those that it shares with others."""
+    """Yield the folders of objects that a repository uses: its own, and the ones that it shares with others."""
     if git_dir is None:
         return
     objects = git_dir / "objects"

@@ -35,13 +35,7 @@ _BY_LEVEL = {
 }
 _BY_OUTCOME = {"escalated": ("escalation_report.md",)}
 #: Files that only a folder of artifacts has: where one of them is, a manifest has to be.
-NAMES = (
-    "request_snapshot.json",
-    "inferred_schema.json",
-    "trace_map.json",
-    "validation_logs.txt",
-    *_BY_OUTCOME["escalated"],
-)
+NAMES = frozenset({"request_snapshot.json", "validation_logs.txt", "escalation_report.md"})
 _SKILL = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _CHUNK = 1024 * 1024
 

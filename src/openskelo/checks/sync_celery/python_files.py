@@ -1,7 +1,7 @@
 """The files of a folder that are checked: Python files, except those of virtual environments, caches and `.git`.
 
-Folders are read once each: first those that are really there, then those that links lead to, so that links which cross
-do not multiply what is behind them.
+Each folder is read once: first the real folders, then the targets of links, so that links which cross do not multiply
+the files behind them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def find(path: Path) -> Iterator[PythonFile]:
 
 
 def _in_folder(start: Path, root: Path, seen: set[tuple[int, int]], links: list[Path]) -> Iterator[PythonFile]:
-    """Yield the files of a folder that are not behind links to folders; those are added to `links`."""
+    """Yield the files of a folder; links to folders are added to `links` and not followed."""
     waiting = [start]
     while waiting:
         folder = waiting.pop()

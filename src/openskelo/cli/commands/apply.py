@@ -7,7 +7,8 @@ import asyncio
 
 from openskelo import errors
 from openskelo.agents.workspace import apply_changes, workspace
-from openskelo.cli import exit_codes, json_fields, output, parsing, project_context, workspace_choice
+from openskelo.cli import exit_codes, output, parsing, project_context, workspace_choice
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.project import Project
 
@@ -53,7 +54,7 @@ async def _apply(project: Project, args: argparse.Namespace) -> int:
     return exit_codes.COMPLETED
 
 
-def _summary(document: JsonObject, place: workspace.Workspace) -> Json:
+def _summary(document: RunDocument, place: workspace.Workspace) -> Json:
     """Return what the agent says it has done."""
-    nodes = json_fields.object_at(document, "nodes")
-    return json_fields.object_at(json_fields.object_at(nodes, place.origin.node), "outputs").get("summary")
+    node = document["nodes"].get(place.origin.node)
+    return None if node is None else (node["outputs"] or {}).get("summary")

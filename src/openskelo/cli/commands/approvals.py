@@ -7,8 +7,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from openskelo.cli import exit_codes, output, project_context, render
-from openskelo.history import listing, reader
-from openskelo.kernel.json import JsonObject
+from openskelo.history import listing, reader, run_document
 from openskelo.project import Project
 
 
@@ -27,14 +26,14 @@ def run(args: argparse.Namespace) -> int:
     else:
         write_command = project_context.CommandHint(where, short_ids)
         for approval in open_approvals:
-            run_id = str(approval["runId"])
+            run_id = approval["runId"]
             render.question(approval, write_command, run=f"{names[run_id]}, run {short_ids[run_id]}")
     return exit_codes.COMPLETED
 
 
 async def _read_open(
     args: argparse.Namespace, where: Project
-) -> tuple[Sequence[JsonObject], Mapping[str, str], Mapping[str, str]]:
+) -> tuple[Sequence[run_document.ApprovalDocument], Mapping[str, str], Mapping[str, str]]:
     """Return the open approvals, the names of their runs, and their short ids and those of the runs."""
     if args.run_id is None and not project_context.has_runs(where):
         project_context.note_data_dirs(project_context.data_dirs_below(where))
@@ -42,7 +41,9 @@ async def _read_open(
     async with project_context.reading(where) as log:
         run_id = (await listing.find_run(log, args.run_id)).run_id if args.run_id else None
         open_approvals = await reader.HistoryReader(where, log).approvals(run_id)
-        runs = {str(approval["runId"]): await log.find_run(str(approval["runId"])) for approval in open_approvals}
+        by_run: dict[str, list[str]] = {}
+        for approval in open_approvals:
+            by_run.setdefault(approval["runId"], []).append(approval["id"])
+        runs = {run_id: await log.find_run(run_id) for run_id in by_run}
         names = {key: row.name if row else "" for key, row in runs.items()}
-        documents = [{"runId": approval["runId"], "approvals": [approval]} for approval in open_approvals]
-        return open_approvals, names, await listing.short_ids(log, documents)
+        return open_approvals, names, await listing.short_ids(log, by_run)

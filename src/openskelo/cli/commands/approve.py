@@ -1,4 +1,4 @@
-"""`skelo approve ID`: approve an open approval, if needed with changed values, and drive its run on."""
+"""`skelo approve ID`: approve an open approval, if needed with modified values, and drive its run on."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K=V",
         action="append",
         default=[],
-        help="change a value of the form; V is JSON unless a string is wanted; K=@FILE reads it (repeatable)",
+        help="modify a value of the form; V is JSON unless a string is wanted; K=@FILE reads it (repeatable)",
     )
     parser.add_argument(
-        "--set-file", metavar="F.json", help="changed values as one JSON object (- reads standard input)"
+        "--set-file", metavar="F.json", help="modified values as one JSON object (- reads standard input)"
     )
     parser.add_argument("--reason", metavar="TEXT", help="why, for the record")
     parser.add_argument(

@@ -7,7 +7,7 @@ import asyncio
 
 from openskelo.cli import drive, exit_codes, output, parsing, project_context, render
 from openskelo.engine import api as engine_api
-from openskelo.kernel.json import JsonObject
+from openskelo.history.run_document import RunDocument
 from openskelo.project import Project
 
 #: Seconds to wait for the running work to stop.
@@ -40,7 +40,7 @@ async def _cancel(args: argparse.Namespace, where: Project) -> int:
     return exit_codes.COMPLETED
 
 
-async def _wait_for_end(engine: engine_api.Engine, run_id: str) -> JsonObject:
+async def _wait_for_end(engine: engine_api.Engine, run_id: str) -> RunDocument:
     """Wait until the running work has stopped, here or in the process that drives the run; return the document."""
     try:
         async with asyncio.timeout(_STOP_TIMEOUT):

@@ -69,7 +69,7 @@ async def _chat(args: argparse.Namespace, where: Project) -> int:
 
 async def _find_node(engine: engine_api.Engine, run_id: str, text: str) -> str:
     """Return the key of a node that is named by its key or its id (NotFound)."""
-    keys = json_fields.object_at(await engine.show(run_id), "nodes")
+    keys = (await engine.show(run_id))["nodes"]
     for key in keys:
         if text in (key, wire_ids.node(run_id, key)):
             return key
@@ -179,18 +179,18 @@ class _Chat:
 
     async def _exit_code(self) -> int | None:
         """Return the exit code of the node's last turn, None while it has another one to take."""
-        node = json_fields.object_at(json_fields.object_at(await self._engine.show(self._run_id), "nodes"), self._node)
-        if node.get("status") in ("running", "blocked") or node.get("outcome") is None:
+        node = (await self._engine.show(self._run_id))["nodes"][self._node]
+        if node["status"] in ("running", "blocked") or node["outcome"] is None:
             return None
-        if node.get("outcome") == "succeeded":
+        if node["outcome"] == "succeeded":
             return exit_codes.COMPLETED
         return exit_codes.FAILED
 
     async def _answer(self, approval_id: str) -> bool:
         """Ask the user about an approval of the node; False if it stays open."""
         document = await self._engine.show(self._run_id)
-        for approval in json_fields.objects_at(document, "approvals"):
-            if approval.get("id") == approval_id:
+        for approval in document["approvals"]:
+            if approval["id"] == approval_id:
                 if not self._is_interactive:
                     write_command = await drive.command_hint(self._engine, document)
                     output.note(f"the node waits for a person: {write_command(f'skelo approve {approval_id}')}")

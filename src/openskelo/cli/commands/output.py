@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections.abc import Mapping
 
 from openskelo import errors
-from openskelo.cli import exit_codes, json_fields, output, parsing, project_context
-from openskelo.history import listing
+from openskelo.cli import exit_codes, output, parsing, project_context
+from openskelo.history import listing, run_document
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.project import Project
 from openskelo.values import suggestions
@@ -28,11 +29,10 @@ def run(args: argparse.Namespace) -> int:
     if args.key is not None and project_context.is_artifact(args.key):
         return _print_value(asyncio.run(_artifact(args, project_context.from_args(args))), args)
     document = asyncio.run(_document(args, project_context.from_args(args)))
-    outputs = json_fields.object_at(document, "outputs")
     if args.key is None:
-        output.document(outputs)
+        output.document(document["outputs"])
         return exit_codes.of_run(document)
-    return _print_value(_pick(document, outputs, args.key), args)
+    return _print_value(_pick(document, args.key), args)
 
 
 def _print_value(value: Json, args: argparse.Namespace) -> int:
@@ -49,28 +49,28 @@ async def _artifact(args: argparse.Namespace, where: Project) -> str:
         return await project_context.read_artifact(log, row.run_id, args.key)
 
 
-async def _document(args: argparse.Namespace, where: Project) -> JsonObject:
+async def _document(args: argparse.Namespace, where: Project) -> run_document.RunDocument:
     async with project_context.reading(where) as log:
         row = await listing.find_run(log, args.run_id)
         return await project_context.read_document(log, row.run_id)
 
 
-def _pick(document: JsonObject, outputs: JsonObject, key: str) -> Json:
+def _pick(document: run_document.RunDocument, key: str) -> Json:
+    outputs = document["outputs"]
     if key in outputs:
         return outputs[key]
     node, _, port = key.rpartition(".")
-    nodes = json_fields.object_at(document, "nodes")
-    inner = json_fields.object_at(json_fields.object_at(nodes, node), "outputs")
+    by_node = {name: part["outputs"] or {} for name, part in document["nodes"].items()}
+    inner = by_node.get(node, {})
     if port in inner:
         return inner[port]
     raise errors.NotFound(
-        f"this run has no output {key}", code="OUTPUT_NOT_FOUND", hint=_suggest(key, list(outputs), nodes)
+        f"this run has no output {key}", code="OUTPUT_NOT_FOUND", hint=_suggest(key, list(outputs), by_node)
     )
 
 
-def _suggest(key: str, outputs: list[str], nodes: JsonObject) -> str:
+def _suggest(key: str, outputs: list[str], by_node: Mapping[str, JsonObject]) -> str:
     """Return a hint with the outputs that exist, those of the node if one was named."""
-    by_node = {node: json_fields.object_at(json_fields.object_at(nodes, node), "outputs") for node in nodes}
     if by_node.get(key):
         return f"{key} is a node, with {', '.join(f'{key}.{port}' for port in by_node[key])}"
     inner = [f"{node}.{port}" for node, ports in by_node.items() for port in ports]

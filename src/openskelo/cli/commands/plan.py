@@ -15,6 +15,7 @@ from openskelo.cli import drive, exit_codes, explanation, inputs, output, projec
 from openskelo.engine import api as engine_api
 from openskelo.engine import planning
 from openskelo.history import run_estimate
+from openskelo.history.run_document import RunDocument
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 from openskelo.project import Project
@@ -69,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _plan(args: argparse.Namespace, where: Project, goal: str | None, out: Path | None) -> int:
     document, write_command = await _draft_plan(args, where, goal)
-    run_id = str(document["runId"])
+    run_id = document["runId"]
     if document.get("ending") in (None, "cancelled"):
         return _report_stopped(args, document, write_command)
     plan_outcome = planning.outcome(document, where.root)
@@ -102,7 +103,7 @@ async def _plan(args: argparse.Namespace, where: Project, goal: str | None, out:
 
 async def _draft_plan(
     args: argparse.Namespace, where: Project, goal: str | None
-) -> tuple[JsonObject, render.WriteCommand]:
+) -> tuple[RunDocument, render.WriteCommand]:
     """Drive the run that writes the plan until it ends or the user stops it.
 
     Return its document, and what writes the commands about it.
@@ -142,12 +143,12 @@ async def _resume(engine: engine_api.Engine, named: str) -> str:
     return row.run_id
 
 
-def _report_stopped(args: argparse.Namespace, document: JsonObject, write_command: render.WriteCommand) -> int:
+def _report_stopped(args: argparse.Namespace, document: RunDocument, write_command: render.WriteCommand) -> int:
     """Report that the run was interrupted before it had written a plan, and return the exit code."""
-    run_id = str(document["runId"])
+    run_id = document["runId"]
     if args.json:
         output.document({**planning.Planned(run_id=run_id).document(), "file": None})
-    is_cancelled = document.get("ending") == "cancelled"
+    is_cancelled = document["ending"] == "cancelled"
     state = "cancelled" if is_cancelled else f"continue with: {write_command(f'skelo plan --resume {run_id}')}"
     output.note(f"no plan was written; {state}")
     if is_cancelled:

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 
 from openskelo.cli import drive, exit_codes, output, parsing, project_context, render
-from openskelo.kernel.json import JsonObject
+from openskelo.history.run_document import RunDocument
 from openskelo.project import Project
 
 
@@ -31,7 +31,7 @@ async def _resume(args: argparse.Namespace, where: Project) -> int:
         return await drive.follow_to_end(engine, row.run_id, args, after=after_seq)
 
 
-def _print_ended(args: argparse.Namespace, document: JsonObject, write_command: render.WriteCommand) -> int:
+def _print_ended(args: argparse.Namespace, document: RunDocument, write_command: render.WriteCommand) -> int:
     if args.json:
         output.document(document)
     else:

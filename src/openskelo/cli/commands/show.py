@@ -8,10 +8,9 @@ from collections import Counter
 
 import orjson
 
-from openskelo.cli import exit_codes, json_fields, output, parsing, project_context, render, run_view
-from openskelo.history import listing
+from openskelo.cli import exit_codes, output, parsing, project_context, render, run_view
+from openskelo.history import listing, run_document
 from openskelo.kernel import definition
-from openskelo.kernel.json import JsonObject
 from openskelo.project import Project
 from openskelo.stores import api
 
@@ -26,31 +25,30 @@ def run(args: argparse.Namespace) -> int:
     return asyncio.run(_show(args, project_context.with_runs(project_context.from_args(args))))
 
 
-async def _with_calls(log: api.RunLog, document: JsonObject) -> JsonObject:
-    """Return a run's document with the number of calls of each agent; those in pruned events do not count."""
-    nodes = {key: json_fields.as_object(node) for key, node in json_fields.object_at(document, "nodes").items()}
-    if not any(definition.work_kind(node.get("mode")).makes_calls for node in nodes.values()):
-        return document
+async def _count_calls(log: api.RunLog, document: run_document.RunDocument) -> None:
+    """Add the number of calls of each agent to the nodes of a run's document; those in pruned events do not count."""
+    agents = [key for key, node in document["nodes"].items() if definition.work_kind(node["mode"]).makes_calls]
+    if not agents:
+        return
     calls: Counter[str] = Counter()
-    async for lines in log.read_events(str(document["runId"])):
+    async for lines in log.read_events(document["runId"]):
         for line in lines:
             if b'"call.started"' in line:
                 envelope = orjson.loads(line)
                 calls[str(run_view.data_of(envelope).get("node"))] += envelope.get("type") == "call.started"
-    with_counts = {
-        key: {**node, "calls": calls[key]} if definition.work_kind(node.get("mode")).makes_calls else node
-        for key, node in nodes.items()
-    }
-    return {**document, "nodes": with_counts}
+    for key in agents:
+        document["nodes"][key]["calls"] = calls[key]
 
 
 async def _show(args: argparse.Namespace, where: Project) -> int:
     async with project_context.reading(where) as log:
         row = await listing.find_run(log, args.run_id)
-        document = await _with_calls(log, await project_context.read_document(log, row.run_id))
+        document = await project_context.read_document(log, row.run_id)
+        await _count_calls(log, document)
         logs = await project_context.read_logs(log, row.run_id) if args.logs else None
         is_driven = await log.is_driver_alive(row.run_id)
-        short_ids = await listing.short_ids(log, [document])
+        approval_ids = [approval["id"] for approval in document["approvals"]]
+        short_ids = await listing.short_ids(log, {row.run_id: approval_ids})
     if args.json:
         output.document(document if logs is None else {**document, "logs": logs})
     else:

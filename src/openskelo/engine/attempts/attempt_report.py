@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import TypeAlias, cast
+from typing import cast
 
 from openskelo import errors
 from openskelo.engine.attempts import attempt_task
@@ -41,32 +41,32 @@ _PROGRESS_SECONDS = 0.5
 _MAX_CALL_BYTES = 1024 * 1024
 
 
-#: Returns a JSON value without the secrets in it.
-Mask: TypeAlias = Callable[[JsonObject], JsonObject]
-
-
-class ProgressReports:
-    """Sends what an attempt says of itself while it is under way to the run.
+class AttemptRecorder:
+    """Puts what an attempt says of itself while it is under way into the log of its run, without secrets.
 
     A session, the start of a call and a ruling on one are sent at once, and `make_durable` waits until they are in the
     log: an agent that asks goes on only then. The end of a call may wait for the next report: a crash may lose it, and
-    then the call counts as cut. `mask` takes out the secrets.
+    then the call counts as cut.
     """
 
     def __init__(
         self,
+        blobs: api.Blobs,
+        performer: attempt_performer.Performer,
         run: driven_run.DrivenRun,
-        attempt: Attempt,
+        attempt: attempt_task.AttemptTask,
+        running: running_attempt.RunningAttempt,
         now: Callable[[], int],
-        mask: Callable[[JsonObject], JsonObject],
     ) -> None:
+        self._stored_blobs = blobs
+        self._performer = performer
         self._run = run
-        self._attempt = attempt
+        self._task = attempt
+        self._running = running
         self._now = now
-        self._mask = mask
         self._session: JsonObject | None = None
         self._calls: list[commands.CallProgress] = []
-        self._blobs: dict[str, bytes] = {}
+        self._blobs: dict[str, bytes] = {}  # of the calls
         self._timer: asyncio.TimerHandle | None = None
         self._sent: asyncio.Future[None] | None = None  # the last report
 
@@ -120,7 +120,7 @@ class ProgressReports:
             self._timer = None
         if self._session is None and not self._calls:
             return
-        attempt = self._attempt
+        attempt = self._task.attempt
         report = commands.ReportProgress(
             at=self._now(),
             node=attempt.node,
@@ -134,6 +134,63 @@ class ProgressReports:
         self._session, self._calls, self._blobs = None, [], {}
         self._sent = self._run.submit(report, blobs)
         self._sent.add_done_callback(_retrieve)
+
+    async def record_prompts(self) -> None:
+        """Make the prompts of the attempt durable (StoreError; Refused if the attempt was stopped)."""
+        prompts = await self._performer.store_prompts(self._running)
+        if not prompts.notes:
+            return
+        attempt = self._task.attempt
+        command = commands.KeepArtifacts(
+            at=self._now(),
+            node=attempt.node,
+            visit=attempt.visit,
+            attempt=attempt.attempt,
+            item=attempt.item,
+            artifacts=prompts.notes,
+        )
+        await self._run.submit(command, prompts.blobs)
+
+    async def ask(self, question: running_attempt.CallQuestion) -> running_attempt.CallAnswer:
+        """Ask a person about a call and wait for the answer (StoreError; Refused if the attempt or question is over).
+
+        The question is durable before this waits. The clock of the attempt stands still meanwhile. A person sees no
+        secrets; the digest still binds the answer to what is really asked.
+        """
+        attempt = self._task.attempt
+        args = self._mask(question.args)
+        stored_args = await stored_values.store(self._stored_blobs, args)
+        command = commands.AskAboutCall(
+            at=self._now(),
+            node=attempt.node,
+            visit=attempt.visit,
+            attempt=attempt.attempt,
+            item=attempt.item,
+            call_id=question.call_id,
+            args=cast("JsonObject", stored_args.get("value") or _short(args)),
+            stored=None if "value" in stored_args else stored_args,
+            prompt=cast("str", self._mask({"prompt": question.prompt})["prompt"]),
+            digest=question.digest,
+            form=self._mask(question.form),
+        )
+        self.send()
+        answer = self._task.expect_answer(question.call_id)
+        with self._task.clock_stopped():
+            await self._run.submit(command)
+            resolution = await answer
+        edited_args = resolution.get("stored") or {"value": resolution.get("modifiedArgs")}
+        arguments = await stored_values.load(self._stored_blobs, cast("Stored", edited_args))
+        return running_attempt.CallAnswer(
+            status=cast("commands.Answer", resolution["status"]),
+            by=str(resolution["by"]),
+            reason=cast("str | None", resolution.get("reason")),
+            arguments=cast("JsonObject | None", arguments),
+            remember=cast("str | None", resolution.get("remember")),
+            rule=cast("JsonObject | None", resolution.get("rule")),
+        )
+
+    def _mask(self, value: JsonObject) -> JsonObject:
+        return self._performer.mask_json(value, self._running)
 
 
 def _retrieve(sent: asyncio.Future[None]) -> None:
@@ -162,76 +219,19 @@ async def perform(
         result = attempt_performer.AttemptResult(outcome=outcome.Outcome(inputs_hash="", failure=failure))
     else:
         running = attempt.progress = running_attempt.RunningAttempt(request, request.inputs)
-
-        def mask(value: JsonObject) -> JsonObject:
-            return performer.mask_json(value, running)
-
-        progress = ProgressReports(run, attempt.attempt, now, mask)
-        running.on_progress = progress.add
-        running.record_progress = progress.make_durable
-        running.ask = lambda question: _ask(blobs, run, attempt, _masked(question, mask), progress, now)
-        running.record_prompts = lambda: _record_prompts(performer, run, attempt, now)
+        running.recorder = recorder = AttemptRecorder(blobs, performer, run, attempt, running, now)
         code = _code(performer, request) if request.node.cache else None
         try:
             result = await performer.perform(running)
         finally:
-            progress.send()
+            recorder.send()
+            running.recorder = None  # they refer to each other, and would be left to the garbage collector
         # A result is cached only if the code that produced it is known: the handler's file may have changed meanwhile,
         # and outputs of an earlier attempt that were only judged now may come from older code.
         if code is not None and code == _code(performer, request) and (request.outputs_to_judge is None or not code):
             cache_entries = cache_entry(run.state, request, result.outcome, code)
     return driven_run.QueuedCommand(
         command=_report(attempt.attempt, result.outcome, now()), blobs=result.blobs, cached=cache_entries
-    )
-
-
-def _masked(question: running_attempt.CallQuestion, mask: Mask) -> running_attempt.CallQuestion:
-    """Return a question as a person may see it. Its digest still binds the answer to what is really asked."""
-    prompt = cast("str", mask({"prompt": question.prompt})["prompt"])
-    return replace(question, args=mask(question.args), prompt=prompt, form=mask(question.form))
-
-
-async def _ask(
-    blobs: api.Blobs,
-    run: driven_run.DrivenRun,
-    attempt: attempt_task.AttemptTask,
-    question: running_attempt.CallQuestion,
-    progress: ProgressReports,
-    now: Callable[[], int],
-) -> running_attempt.CallAnswer:
-    """Ask a person about a call and wait for the answer (StoreError; Refused if the attempt or the question is over).
-
-    The question is durable before this waits. The clock of the attempt stands still meanwhile.
-    """
-    in_flight = attempt.attempt
-    stored_args = await stored_values.store(blobs, question.args)
-    shown_args = cast("JsonObject", stored_args.get("value") or _short(question.args))
-    command = commands.AskAboutCall(
-        at=now(),
-        node=in_flight.node,
-        visit=in_flight.visit,
-        attempt=in_flight.attempt,
-        item=in_flight.item,
-        call_id=question.call_id,
-        args=shown_args,
-        stored=None if "value" in stored_args else stored_args,
-        prompt=question.prompt,
-        digest=question.digest,
-        form=question.form,
-    )
-    progress.send()
-    answer = attempt.expect_answer(question.call_id)
-    with attempt.clock_stopped():
-        await run.submit(command)
-        resolution = await answer
-    edited_args = resolution.get("stored") or {"value": resolution.get("modifiedArgs")}
-    return running_attempt.CallAnswer(
-        status=cast("commands.Answer", resolution["status"]),
-        by=str(resolution["by"]),
-        reason=cast("str | None", resolution.get("reason")),
-        arguments=cast("JsonObject | None", await stored_values.load(blobs, cast("Stored", edited_args))),
-        remember=cast("str | None", resolution.get("remember")),
-        rule=cast("JsonObject | None", resolution.get("rule")),
     )
 
 
@@ -250,30 +250,6 @@ async def steer(blobs: api.Blobs, attempt: attempt_task.AttemptTask, content: St
 def _short(args: JsonObject) -> JsonObject:
     """Return the parts of a large question that are short; all of it is stored beside."""
     return {name: value for name, value in args.items() if len(canonical.dumps(value)) <= _MAX_SHOWN}
-
-
-async def _record_prompts(
-    performer: attempt_performer.Performer,
-    run: driven_run.DrivenRun,
-    attempt: attempt_task.AttemptTask,
-    now: Callable[[], int],
-) -> None:
-    """Make the prompts of a running attempt durable (StoreError; Refused if the attempt was stopped)."""
-    if attempt.progress is None:
-        return
-    prompts = await performer.store_prompts(attempt.progress)
-    if not prompts.notes:
-        return
-    in_flight = attempt.attempt
-    command = commands.KeepArtifacts(
-        at=now(),
-        node=in_flight.node,
-        visit=in_flight.visit,
-        attempt=in_flight.attempt,
-        item=in_flight.item,
-        artifacts=prompts.notes,
-    )
-    await run.submit(command, prompts.blobs)
 
 
 def lost(

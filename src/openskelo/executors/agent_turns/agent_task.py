@@ -22,6 +22,7 @@ from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.programs import time_limit
 from openskelo.structs import mutable
+from openskelo.values import canonical
 
 _MAX_SUMMARY = 2000
 #: How long the diff of a turn that fails or is stopped may take: while a run is cancelled, other runs wait for it.
@@ -92,6 +93,7 @@ class AgentTask:
         attempt.files[turn_record.DIFF_FILE] = await self._diff_file(place, turn_record.DIFF_FILE, self.before)
         self._note_evidence(meter)
         whole = await place.diff(place.mark_base(self.before), await place.snapshot())
+        attempt.diff_hash = canonical.digest_bytes(whole.patch.encode("utf-8", "surrogateescape"))
         return self._outputs(result, self.conversation.quote(_MAX_SUMMARY), whole)
 
     def _tools(self) -> tuple[toolbox.Tool, ...]:
@@ -157,12 +159,16 @@ class AgentTask:
     def _note_session(self, session: sessions.Session, place: workspace.Workspace, tree: str) -> None:
         """Put the conversation into the record, so that a later attempt can continue it."""
         info = session.client.info
+        if self._earlier_session() is not None and not session.is_continued:
+            self.attempt.lines.append(
+                "the agent does not know its session any more: it gets the whole prompt, with the history"
+            )
         if session.obeyed_settings:
             self.attempt.lines.append(
                 f"warning: the program may obey settings of the repository, which can run commands and allow calls: "
                 f"{', '.join(session.obeyed_settings)}; the sandbox bubblewrap hides them"
             )
-        self.attempt.on_progress(
+        self.attempt.record(
             {
                 "sessionId": session.id,
                 "agent": self.agent.name,

@@ -122,11 +122,11 @@ class CallQuestions:
         return rulings.FormAnswer(values=answer.arguments)
 
     async def _ask(self, question: running_attempt.CallQuestion) -> running_attempt.CallAnswer:
-        if self._attempt.ask is None:
+        if self._attempt.recorder is None:
             raise errors.Refused("there is no person to ask here", code="APPROVAL_CLOSED")
         self._turn.waits_for_person += 1
         try:
-            return await self._attempt.ask(question)
+            return await self._attempt.recorder.ask(question)
         finally:
             self._turn.waits_for_person -= 1
 

@@ -64,8 +64,8 @@ class Conversation:
     async def hold(self, speaker: talk.Talk, meter: turn_meter.TurnMeter) -> JsonObject:
         """Take turns until there is a result; raise AttemptFailed if there is none in the turns that it may take."""
         text = await self._write_prompt(speaker)
-        if self._attempt.record_prompts is not None:
-            await self._attempt.record_prompts()
+        if self._attempt.recorder is not None:
+            await self._attempt.recorder.record_prompts()
         turns_left, extra = speaker.max_turns, _MAX_EXTRA_TURNS
         while True:
             turns_left -= 1

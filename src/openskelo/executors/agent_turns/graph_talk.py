@@ -70,15 +70,10 @@ class _TurnTalk:
         inbox = turn_prompt.inbox_text(attempt.inputs)
         files: tuple[running_attempt.File, ...] = ()
         before = turn_prompt.history(earlier)
-        if earlier and not session.knows_task:
-            if self._has_other_agent(attempt):
-                base = place.mark_base(await place.snapshot())
-                pack = turn_prompt.context_pack(
-                    attempt, self._agent.name, await place.diff(base, await place.snapshot())
-                )
-                files, before = (pack,), turn_prompt.handed_over(pack)
-            elif not session.is_continued:
-                attempt.lines.append("the agent does not know its session any more: it gets the whole conversation")
+        if earlier and not session.knows_task and self._has_other_agent(attempt):
+            base = place.mark_base(await place.snapshot())
+            pack = turn_prompt.context_pack(attempt, self._agent.name, await place.diff(base, await place.snapshot()))
+            files, before = (pack,), turn_prompt.handed_over(pack)
         blocks = prompt.assemble(
             role=turn_prompt.join(
                 "" if role is None else role.text,

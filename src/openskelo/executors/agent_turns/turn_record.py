@@ -23,6 +23,8 @@ TRANSCRIPT_FILE, STDERR_FILE = "transcript.jsonl", "stderr.log"
 DIFF_FILE, PARTIAL_DIFF_FILE = "diff.patch", "diff.partial.patch"
 #: The diff of the attempt before, which was cut: the next attempt finds it in the workspace.
 CUT_DIFF_FILE = "diff.cut.patch"
+#: How many files the event of a diff names; its summary counts all of them.
+_MAX_FILES = 1000
 #: Kinds of calls that read, or whose effect is in the workspace, wherever the program can reach.
 _LOCAL_KINDS = frozenset({"read", "edit", "delete", "move", "search", "think", "fetch", "switch_mode"})
 #: The result of a call of whose end the agent has said nothing.
@@ -89,14 +91,14 @@ class TurnRecord:
         arguments = call.arguments if ruling.arguments is None else ruling.arguments
         if name in self._started:  # the agent has told of the call before it asked
             ruled = commands.RuledCall(call_id=self.call_id(name), gate=_gate(ruling), args={"value": arguments})
-            self._attempt.on_progress(ruled)
+            self._attempt.record(ruled)
         else:
             self._record_start(name, call.tool, call.kind, arguments, ruling)
             self._count_calls(len(self._started) - len(self._earlier))
         if not ruling.is_allowed and name not in self._ended:
             self._record_end(name, None, is_completed=False, output=ruling.why)
-        if self._attempt.record_progress is not None:
-            await self._attempt.record_progress()
+        if self._attempt.recorder is not None:
+            await self._attempt.recorder.make_durable()
 
     def end_calls(self) -> None:
         """Record as failed each call of this turn whose end the agent has not reported."""
@@ -137,7 +139,7 @@ class TurnRecord:
         }
         if ruling is not None:
             info["gate"] = _gate(ruling)
-        self._attempt.on_progress(
+        self._attempt.record(
             commands.StartedCall(
                 info=info, args={"value": arguments}, reaches_outside=self._reaches_outside(tool, kind)
             )
@@ -152,7 +154,7 @@ class TurnRecord:
         """Record that a call is over, with its result."""
         self._ended.add(name)
         ended = asyncio.get_running_loop().time() if call is None or not call.ended else call.ended
-        self._attempt.on_progress(
+        self._attempt.record(
             commands.EndedCall(
                 call_id=self.call_id(name),
                 status="completed" if is_completed else "failed",
@@ -170,11 +172,14 @@ class TurnRecord:
         What was added by an earlier call is not added again.
         """
         self._attempt.lines += self._session.take_denied()
+        if self._turn.left_out_characters:
+            self._attempt.lines.append(f"{self._turn.left_out_characters} characters of what it said were left out")
+            self._turn.left_out_characters = 0
         lines = transcript.mask_pieces(self._session.client.take_transcript(), self._hidden)
         self._append("transcript", TRANSCRIPT_FILE, lines, "application/jsonl")
         complaints = self._session.process.read_stderr(self._stderr_before)
         if complaints:
-            self._stderr_before = self._session.process.stderr_size()
+            self._stderr_before = self._session.process.trim_stderr()
             self._append("log", STDERR_FILE, complaints, "text/plain")
 
     def _append(self, kind: str, name: str, text: str, media_type: str) -> None:
@@ -187,7 +192,7 @@ class TurnRecord:
 def diff_file(name: str, diff: workspace.Diff) -> running_attempt.File:
     """Return a diff as an artifact."""
     metadata: JsonObject = {
-        "filesChanged": list(diff.files),
+        "filesChanged": list(diff.files[:_MAX_FILES]),
         "summary": diff.summary,
         "insertions": diff.insertions,
         "deletions": diff.deletions,

@@ -79,8 +79,8 @@ async def ask(
     usage, claims = attempt.usage, attempt.request.budget_claims
     if claims is not None:
         await claims.claim(attempt.request.attempt_id, usage, needs(attempt, provider, plans[0]))
-    if attempt.record_prompts is not None:
-        await attempt.record_prompts()
+    if attempt.recorder is not None:
+        await attempt.recorder.record_prompts()
 
     def receive(text: str) -> None:
         attempt.streamed.append(text)

@@ -564,6 +564,7 @@ def _result(
             holds=attempt.holds,
             route=attempt.route,
             evidence=attempt.evidence,
+            diff_hash=attempt.diff_hash,
         ),
         blobs=left.blobs,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import Protocol, TypeAlias, cast
 
 from openskelo.executors.attempt import budget_claims
 from openskelo.handlers import secrets
@@ -137,6 +137,26 @@ class CallAnswer:
     rule: JsonObject | None = None
 
 
+class Recorder(Protocol):
+    """Puts what an attempt says while it is under way into the log of its run."""
+
+    def add(self, progress: Progress) -> None:
+        """Take what the agent does into the record, soon."""
+        ...
+
+    async def make_durable(self) -> None:
+        """Return when all that was added is durable."""
+        ...
+
+    async def record_prompts(self) -> None:
+        """Make the prompts among the attempt's files durable."""
+        ...
+
+    async def ask(self, question: CallQuestion) -> CallAnswer:
+        """Put a question about a call to a person and return the answer."""
+        ...
+
+
 @mutable
 class RunningAttempt:
     """One attempt in progress."""
@@ -163,20 +183,16 @@ class RunningAttempt:
     started: float = field(default_factory=time.perf_counter)
     inputs_hash: str = EMPTY_HASH
     output_hash: str | None = None
+    #: The hash of all that an agent has changed in its workspace.
+    diff_hash: str | None = None
     #: The verdicts of the gates.
     verdicts: tuple[JsonObject, ...] = ()
-    #: Makes the prompts among `files` durable while the work goes on; None if no run is driven (a test of a node).
-    record_prompts: Callable[[], Awaitable[None]] | None = None
+    #: None if no run is driven (a test of a node), and once the work is over.
+    recorder: Recorder | None = None
     #: The artifacts that are in the log already: the hash of each by its id.
     recorded: dict[str, str] = field(default_factory=dict[str, str])
     #: The workspace of an agent.
     folder: Path | None = None
-    #: Takes what the agent does into the record.
-    on_progress: Callable[[Progress], None] = lambda _progress: None
-    #: Returns when all that `on_progress` was told is durable; None if no run is driven.
-    record_progress: Callable[[], Awaitable[None]] | None = None
-    #: Puts a question about a call to a person and waits for the answer; None if no run is driven.
-    ask: Callable[[CallQuestion], Awaitable[CallAnswer]] | None = None
     #: Adds to `files` what the attempt leaves if it is stopped now; None if that is there already.
     keep_partial: Callable[[], Awaitable[None]] | None = None
     #: Gives the agent of the attempt a word of a person; None before its work has begun.
@@ -187,6 +203,11 @@ class RunningAttempt:
     secret_values: tuple[str, ...] = ()
     #: Returns what another process has printed for the attempt, until that is added to `lines` at its end.
     read_printed: Callable[[], str] = lambda: ""
+
+    def record(self, progress: Progress) -> None:
+        """Take what the agent does into the record, if a run is driven."""
+        if self.recorder is not None:
+            self.recorder.add(progress)
 
 
 # -- artifacts --------------------------------------------------------------------------------------------------------

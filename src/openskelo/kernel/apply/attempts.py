@@ -15,7 +15,7 @@ from openskelo.kernel.apply import nodes
 from openskelo.kernel.flows import graph, plan, visits
 from openskelo.kernel.flows.scheduler import scheduler_of
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.run import NO_STREAK, Attempt, AttemptId, NodeState, Run, Slot
+from openskelo.kernel.run import NO_STREAK, Attempt, AttemptId, NodeState, Run, Slot, failed_gates
 
 _NO_MONEY: Mapping[str, int] = {"costNanousd": 0, "toolNanousd": 0}
 
@@ -77,7 +77,7 @@ def apply_failed(run: Run, event: events.AttemptFailed) -> None:
         slot.failures += 1
     slot.feedback = feedback_after(event, slot.feedback)
     slot.unjudged = event.outputs if run.workflow.nodes[event.node].is_block else None
-    _count_streak(node, slot, event)
+    _count_streak(run.workflow.nodes[event.node], node, slot, event)
     match event.next:
         case "repair":
             visits.requeue(run, node, index)
@@ -114,13 +114,14 @@ def _mark_uncertain(run: Run, event: events.AttemptFailed, outside_calls: dict[s
     run.uncertain[key] = attempt
 
 
-def _count_streak(node: NodeState, slot: Slot, event: events.AttemptFailed) -> None:
+def _count_streak(spec: definition.Node, node: NodeState, slot: Slot, event: events.AttemptFailed) -> None:
     """Count how often in a row the same failure came back: within a visit, and over the visits of a bounce loop."""
     error = event.error
     verdict = (str(error.get("code")), str(error.get("message")))
     output_hash = cast("str", error.get("outputHash", ""))
-    slot.streak = slot.streak.extended(verdict, output_hash)
-    node.loop = node.loop.extended(verdict, output_hash, event.item)
+    diff, gates = cast("str", error.get("diffHash", "")), failed_gates(spec, event.verdicts or ())
+    slot.streak = slot.streak.extended(verdict, output_hash, diff=diff, gates=gates)
+    node.loop = node.loop.extended(verdict, output_hash, event.item, diff=diff, gates=gates)
 
 
 def apply_interrupted(run: Run, event: events.AttemptInterrupted) -> None:

@@ -47,7 +47,7 @@ _UNKNOWN = object()
 
 
 class _Matching(threading.local):
-    """What the matches of the evaluation in this thread have taken."""
+    """The work that the matches of the evaluation in this thread have taken."""
 
     work = 0
 

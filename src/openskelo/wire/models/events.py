@@ -71,7 +71,7 @@ class RunMode(FactEvent):
 class Evidence(Document):
     """The evidence that a loop makes no progress."""
 
-    kind: Literal["output", "verdict"]
+    kind: Literal["output", "verdict", "diff", "gates"]
     repeats: int
     code: str
     output_hash: str | None = None

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 from typing import cast
 
 from openskelo.agent_settings import (
@@ -51,6 +52,8 @@ from openskelo.workflows.text import cursor, problems
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\Z")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+#: A variable with such a name holds a secret, which must not stand in a file.
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 _REFERENCE = re.compile(r"\$\{(env|secret):[A-Za-z_][A-Za-z0-9_.-]*\}\Z")
 _AGENT_KEYS = frozenset(
     {"provider", "command", "model", "effort", "base_url", "api_key", "env", "permissions", "start_ms", "idle_ms"}
@@ -294,9 +297,10 @@ def _read_env(section: cursor.Cursor | None) -> dict[str, str]:
         if not _VARIABLE.match(name):
             entry.key_problem("NAME_INVALID", f"{name[:80]!r} cannot be the name of a variable")
             continue
-        reference = _reference(entry)
-        if reference is not None:
-            env[name] = reference
+        is_plain = isinstance(entry.value, str) and "${" not in entry.value and not _SECRET_NAME.search(name)
+        value = cast("str", entry.value) if is_plain else _reference(entry)
+        if value is not None:
+            env[name] = value
     return env
 
 
@@ -340,7 +344,7 @@ def _read_workspace(section: cursor.Cursor | None) -> WorkspaceSettings:
         kind=cast("WorkspaceKind | None", _choice(fields, "kind", WORKSPACE_KINDS)),
         repository=_inner_path(fields, "repository") or plain.repository,
         folder=_inner_path(fields, "folder"),
-        copy=_inner_paths(fields.get("copy")),
+        copy=_inner_globs(fields.get("copy")),
         setup=_commands(fields.get("setup")),
         teardown=_commands(fields.get("teardown")),
         command_timeout_ms=fields.integer("command_timeout_ms", plain.command_timeout_ms, 100, _DAY_MS),
@@ -360,21 +364,25 @@ def _inner_path(fields: cursor.Fields, key: str) -> str:
     return text
 
 
-def _inner_paths(section: cursor.Cursor | None) -> tuple[str, ...]:
-    """Return a list of paths or globs below a folder."""
-    paths: list[str] = []
+def _inner_globs(section: cursor.Cursor | None) -> tuple[str, ...]:
+    """Return a list of globs below a folder, which is none of them itself."""
+    globs: list[str] = []
     for place in () if section is None else section.items() or ():
         text = place.text(blank=False)
-        if text is not None and _is_inner(text):
-            paths.append(text)
-        elif text is not None:
+        if text is None:
+            continue
+        parts = PurePosixPath(text).parts
+        if not _is_inner(text) or not parts:
             place.problem("PATH_INVALID", f"{place.name} must be a path inside, without `..`")
-    return tuple(paths)
+        elif any("**" in part and part != "**" for part in parts):
+            hint = "write a/**/*.env for the files in all folders below a"
+            place.problem("PATH_INVALID", f"{place.name}: `**` stands for whole folders, between slashes", hint=hint)
+        else:
+            globs.append(text)
+    return tuple(globs)
 
 
 def _is_inner(path: str) -> bool:
-    if any("**" in part and part != "**" for part in path.split("/")):
-        return False
     return bool(path) and not path.startswith("/") and ".." not in path.split("/") and "\0" not in path
 
 

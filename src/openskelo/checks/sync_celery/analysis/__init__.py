@@ -4,9 +4,9 @@
 
     statements        branches, loops, assignments, imports, classes        (narrowing: what a test says of a name)
     expressions       what an expression may be                             (abstract_values, attributes, containers)
-    functions         parameters and decorators; bodies are read later      (annotated_names, scopes)
+    functions         parameters and decorators; bodies are read later      (annotated_names, scopes, names)
     calls             what a call does                                      (arguments)
-    reading           what is known so far, and what was found
+    reading           what is known so far, and what was found              (names: what each stands for)
 
 Code is read in its order. Branches are read one after the other and then merged; a loop is read twice, so that what its
 end assigns is known at its begin. The body of a function is read after the code around it, because it runs later. All

@@ -96,7 +96,7 @@ def _call_external(
 
 
 def _bound(function: av.External, arguments: Arguments) -> tuple[av.External, Arguments]:
-    """Return `session.get` with the other arguments for `Session.get(session, …)`; the same for any other call."""
+    """Return the bound method and the other arguments of a call such as `Session.get(s, u)`."""
     owner, _, name = function.path.rpartition(".")
     path = rules.canonical(f"{rules.canonical(f'{owner}()')}.{name}")
     if path not in rules.CALLS or not arguments.positional:

@@ -1,4 +1,4 @@
-"""What the names of a scope stand for at one point of the code: an immutable map.
+"""The values of the names of a scope at one point of the code: an immutable map.
 
 Each branch begins with the map of the code before it, changes it, and the maps are merged where the branches meet. With
 dicts that is a copy of all names for each branch, so a module of 20,000 branches takes minutes. Here a map is a tree of

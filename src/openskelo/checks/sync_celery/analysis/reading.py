@@ -136,7 +136,7 @@ class Reading:
 
     @property
     def names(self) -> Names:
-        """What the names of the code that is being read stand for at this point."""
+        """The values of the names of the scope that is being read, at this point."""
         return self.scope.names or self.scope.no_names()
 
     @names.setter

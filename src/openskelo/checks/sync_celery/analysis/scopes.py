@@ -57,7 +57,7 @@ class Assigned:
 
 
 class Bindings:
-    """What is assigned to each name of a scope."""
+    """The values that are assigned to each name of a scope."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, Assigned] = {}

@@ -130,7 +130,7 @@ def _augmented_assignment(reading: Reading, node: ast.AugAssign) -> None:
 
 
 def _if(reading: Reading, node: ast.If) -> bool:
-    """Read an `if` with all its `elif`, which the parser nests in each other."""
+    """Read an `if` with all its further branches, which the parser nests in each other."""
     ends, hidden = list[Names](), 0
     while True:
         test = evaluate(reading, node.test)
