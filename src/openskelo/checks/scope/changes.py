@@ -247,7 +247,7 @@ def _fault_of_staged(entry: _Entry, before: _Entry | None, found: _Found | None)
 
 
 def _hash_link(found: _Found, digits: int) -> str:
-    """Return the id that git gives to a link; empty if it is none."""
+    """Return the id that git gives to a link; empty for anything else."""
     try:
         data = os.fsencode(os.readlink(found.path))  # noqa: PTH115 -- a Path would drop a slash at its end
     except OSError:

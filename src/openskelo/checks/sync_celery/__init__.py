@@ -6,7 +6,7 @@
     report            what was found
 
 The code is parsed and never run. Names are followed through imports, aliases and assignments, so that `get(url)` is a
-finding where `get` is `requests.get`, and is none where it is a function of the module.
+finding where `get` is `requests.get`, but not where it is a function of the module.
 """
 
 from __future__ import annotations

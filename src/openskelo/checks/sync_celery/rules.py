@@ -372,7 +372,7 @@ CALLBACKS: Mapping[str, tuple[int | None, str]] = {
     },
 }
 
-#: They make one signature of those that they are given, of a task each.
+#: Calls that make one signature of several: `group(mine.s(1), mine.s(2))`.
 JOINS_SIGNATURES = frozenset({"celery.group", "celery.chain", "celery.chord"})
 
 #: Objects that are waited for at the end of a `with` statement.

@@ -2,7 +2,7 @@
 
 In the code that runs, a name stands for what was assigned last (`names`). A function
 runs later: for it, a name of an enclosing scope stands for all that is ever assigned to it (`bindings`). So does a name
-that a function in the scope assigns by `global` or `nonlocal`, as nobody knows when it is called.
+that a function inside declares as global or nonlocal and assigns, as nobody knows when that function is called.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Scope:
     outer_names: frozenset[str] = frozenset()
     global_names: frozenset[str] = frozenset()
     bindings: Bindings = field(default_factory=Bindings)
-    #: The names that functions in this scope assign (`global`, `nonlocal`).
+    #: The names that functions in this scope declare as global or nonlocal, and assign.
     assigned_from_inside: set[str] = field(default_factory=set[str])
     names: Names | None = None
     #: The place of each name in `names`.
