@@ -18,12 +18,16 @@ _OF_AN_ATTEMPT = (running_attempt.RunningAttempt, attempt_report.AttemptRecorder
 ITEMS = 20
 
 
+def _count() -> int:
+    return sum(isinstance(found, _OF_AN_ATTEMPT) for found in gc.get_objects())
+
+
 @pytest.mark.parametrize("succeeds", [True, False])
 def test_attempts_that_are_over_are_freed_without_the_garbage_collector(tmp_path: Path, succeeds: bool) -> None:
     counts: list[int] = []
 
     async def work(_ctx: openskelo.Context) -> JsonObject:
-        counts.append(sum(isinstance(found, _OF_AN_ATTEMPT) for found in gc.get_objects()))
+        counts.append(_count() - before)
         if not succeeds:
             raise openskelo.AttemptFailed("it does not work", retryable=False)
         return {}
@@ -35,6 +39,7 @@ def test_attempts_that_are_over_are_freed_without_the_garbage_collector(tmp_path
     foreach: JsonObject = {"items": "run.inputs.items", "concurrency": 1, "on_fail": "keep"}
     flow = stage.workflow(stage.block("work", foreach=foreach), inputs={"items": "array"})
     gc.collect()
+    before = _count()  # what other tests in this process have left
     gc.disable()  # it would free them, too
     try:
         document = stage.play(story)
