@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.cli.conftest import Skelo
 
 FLOW = """
@@ -130,3 +132,41 @@ def test_a_plan_with_a_short_prompt_runs_on_a_hundred_tokens(skelo: Skelo) -> No
     done = skelo("run", "plan.yaml", "--json")
     assert done.code == 0, done.err
     assert 0 < done.document["budget"]["tokens"]["used"] <= _minimum(skelo, "plan.yaml") <= 100
+
+
+LATER = """
+name: later
+blocks:
+  - {id: ok, mode: approval, outputs: {by: string}, approval: {prompt: "Go on?"}}
+  - {id: ask, after: ok, expert: writer, prompt: Say something., outputs: {text: {type: string, maxLength: 20}}}
+"""
+PLAN_LATER = """
+plan_id: later
+steps:
+  - {id: ok, op: ask_human, args: {request: {message: "Go on?"}}}
+  - {id: ask, op: route_expert, save_as: text, args: {expert_id: writer, prompt: Say something., max_new_tokens: 24}}
+  - {id: end, op: emit, args: {result_ref: "var:text"}}
+"""
+WRITER = "providers: {here: {kind: local}}\nexperts: {writer: {provider: here, max_tokens: 24}}\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flow", [LATER, PLAN_LATER])
+@pytest.mark.parametrize("without", ["{}\n", WRITER.replace("kind: local", "kind: ollama, model: m")])
+def test_a_run_whose_provider_was_taken_out_is_refused_until_it_is_back_and_loses_nothing(
+    skelo: Skelo, flow: str, without: str
+) -> None:
+    skelo.write("flow.yaml", flow)
+    skelo.write("skelo.yaml", WRITER)
+    assert skelo("run", "flow.yaml").code == 3
+    question = skelo("approvals", "--json").document
+    log = skelo("events", "last", "--json").out
+    skelo.write("skelo.yaml", without)
+    for command in ("approve", "resume"):
+        refused = skelo(command, "last", "--json")
+        assert (refused.code, refused.document["error"]["code"]) == (2, "PROVIDER_UNKNOWN")
+    assert (skelo("approvals", "--json").document, skelo("events", "last", "--json").out) == (question, log)
+    skelo.write("skelo.yaml", WRITER)
+    done = skelo("approve", "last", "--json")
+    assert (done.code, done.document["ending"]) == (0, "ok"), done.err
+    assert skelo("verify", "last").code == 0

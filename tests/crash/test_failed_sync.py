@@ -99,6 +99,63 @@ def test_what_was_acknowledged_survives_a_power_cut_after_failed_syncs(
     assert note is not None or not notes
 
 
+#: Two stores take turns in driving a run. What is told is the answer, or the code of the error.
+CLAIMING = """
+import asyncio, os, sys
+from pathlib import Path
+from openskelo import errors
+from openskelo.stores.conformance import fixtures
+from openskelo.stores.sqlite import data_dir
+
+async def told(call, *, fails=False):
+    failing = Path(os.environ["SYNC_FAILS"])
+    if fails:
+        failing.touch()
+    try:
+        answer = await call
+    except errors.StoreError as error:
+        answer = error.code
+    failing.unlink(missing_ok=True)
+    print(answer, flush=True)
+
+async def main():
+    one, other = (data_dir.open_store(Path(sys.argv[1])) for _ in range(2))
+    await told(one.claim_run("run-0"), fails=True)
+    await told(other.is_driver_alive("run-0"))
+    await told(other.claim_run("run-0"))
+    await told(one.claim_run("run-0"))
+    await told(other.release_run("run-0"), fails=True)
+    await told(one.claim_run("run-0"))
+    await told(other.append([fixtures.append(0, b"driven", run_id="run-0", row=fixtures.row("run-0", 1))]))
+    await told(other.release_run("run-0"))
+    await told(one.claim_run("run-0"))
+    os._exit(0)
+
+asyncio.run(main())
+"""
+
+
+def test_claims_and_releases_are_as_durable_as_what_depends_on_them(tmp_path: Path, library: Path) -> None:
+    disk = Disk(tmp_path, library)
+    done = disk.run("-c", CLAIMING, str(disk.data_dir))
+    assert (done.returncode, done.stderr) == (0, "")
+    claimed = ["STORE_SYNC", "False", "True", "False"]  # a claim that failed is nobody's; the next one's is
+    released = ["STORE_SYNC", "False", "None", "None", "True"]  # a release that failed leaves the driver to go on
+    assert done.stdout.split() == [*claimed, *released]
+    alive, logs, taken = asyncio.run(_take_up(disk.after_power_cut(), "run-0"))
+    assert (alive, logs, taken) == (False, [b"driven"], True)
+
+
+async def _take_up(folder: Path, run_id: str) -> tuple[bool, list[bytes], bool]:
+    """Whether the run has a driver, its lines, and whether a store can become its driver."""
+    store = data_dir.open_store(folder)
+    try:
+        is_alive = await store.is_driver_alive(run_id)
+        return is_alive, await fixtures.lines(store, run_id), await store.claim_run(run_id)
+    finally:
+        await store.close()
+
+
 FLOW = """
 name: one
 blocks:

@@ -86,7 +86,7 @@ def test_every_kind_of_attempt_leaves_one_receipt_chained_to_the_one_before() ->
     ]
     assert [receipt["output_hash"] for receipt in found[:2]] == ["sha256:bad", receipts.NOTHING]
     assert [receipt["inputs_hash"] for receipt in found[:2]] == ["sha256:in", receipts.NOTHING]
-    assert cast("JsonObject", found[1]["metrics"])["wall_ms"] == 5
+    assert cast("JsonObject", found[1]["metrics"])["wall_ms"] == 0  # nothing happened between its start and the crash
     assert [receipt["prev"] for receipt in found] == [receipts.GENESIS, *map(canonical.digest, found[:-1])]
     assert (stage.run.receipts, stage.run.last_receipt) == (6, found[-1])
 

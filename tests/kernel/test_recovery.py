@@ -26,6 +26,19 @@ def test_a_cut_attempt_that_may_be_repeated_is(effect: definition.Effect) -> Non
     assert stage.succeed("a") == ["attempt.succeeded a 1.2", "attempt.started b 1.1"]
 
 
+def test_the_time_after_a_crash_counts_for_neither_the_run_nor_the_attempt_that_it_cut() -> None:
+    stage = started("pure")
+    stage.at += 70
+    keep(stage)
+    stage.crash(3_600_000)
+    (cut,) = [fact for fact in stage.log if isinstance(fact, events.AttemptInterrupted)]
+    assert cut.receipt["metrics"] == {"tokens_in": 0, "tokens_out": 0, "wall_ms": 70}
+    stage.at += 30
+    stage.succeed("a")
+    stage.succeed("b")
+    assert stage.run.spent.wall_ms == 100
+
+
 PROMPT = outcome.ArtifactNote(id="p", kind="prompt", name="prompt.full.txt", hash="sha256:p", size=3)
 
 

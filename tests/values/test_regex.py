@@ -72,3 +72,17 @@ def test_any_text_is_a_pattern_or_refused(text: str, subject: str) -> None:
 )
 def test_a_star_in_a_path_stops_at_a_slash_and_two_do_not(pattern: str, path: str, matches: bool) -> None:
     assert regex.compile_path(pattern).fullmatch(path) is matches
+
+
+# Found by an attacker: the pattern has 4,000 instructions, RE2 takes 5 s for this text.
+def test_a_text_that_is_too_long_for_its_pattern_is_refused() -> None:
+    pattern = regex.compile("((a?){500}){2}b")
+    for match in (pattern.search, pattern.fullmatch):
+        with pytest.raises(errors.AttemptFailed) as caught:
+            match("a" * 300_000)
+        assert (caught.value.code, caught.value.retryable) == ("REGEX_WORK", False)
+    assert pattern.search("a" * 3_000 + "b") is True
+
+
+def test_a_text_of_megabytes_is_matched_by_an_ordinary_pattern() -> None:
+    assert regex.compile(r"(?i)error: \w+").search("a" * 8_000_000 + "ERROR: x") is True

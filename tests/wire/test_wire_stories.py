@@ -533,6 +533,7 @@ def test_a_stall_is_told_with_its_evidence() -> None:
         "repeats": 2,
         "code": "BAD",
         "outputHash": "sha256:same",
+        "diffHash": None,
         "verificationFailure": "too long\nby far",
         "summaries": ["too long"],
     }

@@ -6,7 +6,6 @@ It is `skelo check sync-celery` for code that a model has written. What does not
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 from openskelo import gates
@@ -20,13 +19,15 @@ _MOST_NAMED = 3
 
 
 async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Finding:
+    from openskelo.handlers import blocking_call  # noqa: PLC0415 -- imports asyncio
+
     port = gates.text(parameters, "port")
     code = ctx.port(port)
     if not isinstance(code, str):
         return gates.failed(f"{port!r} is not a text")
     if not code.strip():
         return gates.failed(f"{port!r} has no code")
-    report = await asyncio.to_thread(sync_celery.check_source, code, port)
+    report = await blocking_call.run(lambda: sync_celery.check_source(code, port))
     accepted = parameters.get("accept_suppressed") is True
     evidence = _evidence(report)
     found = [

@@ -80,8 +80,16 @@ def is_in_data_dir(path: Path, root: Path, data_dir: Path) -> bool:
     """
     folders = (folder for folder in (path, *path.parents) if folder.is_relative_to(root))
     return path.is_relative_to(data_dir) or any(
-        all((folder / name).is_file() for name in _DATA_DIR_FILES) for folder in folders
+        all(_is_file(folder / name) for name in _DATA_DIR_FILES) for folder in folders
     )
+
+
+def _is_file(path: Path) -> bool:
+    """True if a file is there; False also if a name in the path is longer than the system takes."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def find_planted(argv: Sequence[str], folder: Path, roots: Sequence[Path]) -> str | None:
@@ -101,7 +109,7 @@ def find_planted(argv: Sequence[str], folder: Path, roots: Sequence[Path]) -> st
         script = Path(os.path.realpath(folder / (word.rpartition("=")[2] if word.startswith("-") else word)))
         if is_inside(script, roots):
             return word
-        if script.is_file() and not _INTERPRETER.match(script.name):
+        if _is_file(script) and not _INTERPRETER.match(script.name):
             return None
         program = Path(word).name if _INTERPRETER.match(Path(word).name) else program
         if Path(program).name in _WRAPPERS and not before.startswith("-") and _is_other_program(word):

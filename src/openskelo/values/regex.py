@@ -1,7 +1,9 @@
-"""Regular expressions in RE2 syntax, whose matching takes time linear in the text.
+"""Regular expressions in RE2 syntax, whose matching takes a bounded time.
 
 Patterns come from workflow files and texts from models, so a pattern with exponential backtracking, as Python's `re`
-allows it, could stop the program.
+allows it, could stop the program. RE2 takes time linear in the text, but up to 4 ns for each byte and instruction of
+the pattern, and no other thread of the process works meanwhile: `((a?){500}){2}b` has 4,000 instructions, and holds a
+server for a minute over four megabytes. So a text that is too long for its pattern is refused.
 """
 
 from __future__ import annotations
@@ -19,9 +21,13 @@ from openskelo.structs import frozen
 MAX_LENGTH = 4096
 # RE2 refuses a pattern whose program would need more; its default of 8 MiB is too much for many patterns.
 _MAX_MEMORY = 1 << 20
+#: How many bytes of text, times the instructions of the pattern, may be matched at once: two seconds at worst.
+MAX_WORK = 1 << 29
 
 
 class _Compiled(Protocol):
+    programsize: int
+
     def search(self, text: str, /) -> object: ...
     def fullmatch(self, text: str, /) -> object: ...
 
@@ -40,18 +46,33 @@ class _Re2(Protocol):
 
 @frozen
 class Pattern:
-    """A compiled pattern. Matching never raises and takes time linear in the text."""
+    """A compiled pattern. Matching raises `AttemptFailed` REGEX_WORK if the text is too long for the pattern."""
 
     text: str
     _compiled: _Compiled
 
     def search(self, text: str) -> bool:
         """True if the pattern occurs anywhere in `text`."""
+        self._check_work(text)
         return self._compiled.search(_encodable(text)) is not None
 
     def fullmatch(self, text: str) -> bool:
         """True if the pattern matches all of `text`."""
+        self._check_work(text)
         return self._compiled.fullmatch(_encodable(text)) is not None
+
+    def work(self, text: str) -> int:
+        """Return how many instructions matching `text` may take: those of the pattern for each byte."""
+        return self._compiled.programsize * len(text.encode("utf-8", "replace"))
+
+    def _check_work(self, text: str) -> None:
+        if self.work(text) > MAX_WORK:
+            raise errors.AttemptFailed(
+                f"a text of {len(text)} characters is too long for the pattern {self.text[:100]!r}",
+                code="REGEX_WORK",
+                hint="shorten the text, or use a pattern with fewer and smaller repetitions {m,n} and \\p{...}",
+                retryable=False,
+            )
 
 
 @functools.lru_cache(maxsize=512)

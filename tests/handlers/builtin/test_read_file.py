@@ -55,6 +55,7 @@ def test_it_gives_content_path_and_size(
         ({}, {"path_from": "where"}, "DET_PATH_INVALID"),
         ({"where": 3}, {"path_from": "where"}, "DET_PATH_INVALID"),
         ({"where": "../secret.txt"}, {"path_from": "where"}, "DET_PATH_INVALID"),
+        ({"where": "a" * 300}, {"path_from": "where"}, "DET_READ_FAILED"),
         ({"where": "link.txt"}, {"path_from": "where"}, "DET_PATH_INVALID"),
         ({"where": "/etc/hostname"}, {"path_from": "where"}, "DET_PATH_INVALID"),
         ({"where": ".skelo/keys/ed25519.pem"}, {"path_from": "where"}, "DET_PATH_INVALID"),

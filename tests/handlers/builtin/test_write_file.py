@@ -186,6 +186,7 @@ def test_declared_write_roots_replace_the_project_as_the_allowed_place(tmp_path:
     [
         ({"text": "x"}, {}, "DET_PATH_INVALID"),
         ({"text": "x", "where": 3}, {"path_from": "where"}, "DET_PATH_INVALID"),
+        ({"text": "x", "where": "out/" + "a" * 300}, {"path_from": "where"}, "DET_WRITE_FAILED"),
         ({"text": "x"}, {"default_path_template": "folder"}, "DET_PATH_INVALID"),
         ({"text": "x"}, {"default_path_template": "file/x.txt"}, "DET_PATH_INVALID"),
         ({"text": "x"}, {"default_path_template": "none/x.txt", "mkdir": False}, "DET_PATH_INVALID"),

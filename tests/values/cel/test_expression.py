@@ -207,7 +207,7 @@ def test_a_variable_must_have_a_name_that_expressions_can_use() -> None:
         ("outputs.n.x", "non-message"),
         ("int(inputs.title)", "cannot convert"),
         ("9223372036854775807 + inputs.count", "overflow"),
-        ("inputs.title.matches('(')", "invalid regular expression"),
+        ("inputs.title.matches('(')", "not a valid regular expression"),
         ("outputs.map.map(k, k + 1)", "No matching overloads"),
     ],
 )
@@ -491,3 +491,25 @@ def test_any_well_formed_expression(text: str) -> None:
 )
 def test_any_repetition(piece: str, times: int) -> None:
     compiles_and_evaluates_or_fails_as_documented(piece * times)
+
+
+# Found by an attacker: each of these held the server, and every later one that took the run up, for minutes.
+@pytest.mark.parametrize(
+    "text",
+    [
+        "inputs.text.matches(inputs.text)",
+        "inputs.text.matches('((a?){500}){2}b')",
+        "inputs.list.exists(item, inputs.text.matches('(a{0,9}){0,9}' + string(item) + 'b'))",
+    ],
+)
+def test_patterns_that_would_match_for_minutes_are_refused(text: str) -> None:
+    compiled = expression.compile(text, {"inputs": None})
+    with pytest.raises(errors.AttemptFailed) as caught:
+        compiled.evaluate({"inputs": {"text": "a" * 300_000, "list": list(range(1000))}})
+    assert caught.value.code == "EXPR_FAILED"
+
+
+def test_the_bound_on_matching_holds_for_each_evaluation_anew() -> None:
+    compiled = expression.compile("text.matches('(a{0,9}){0,9}b') || matches(text, '^a') == false", {"text": None})
+    results = [compiled.evaluate({"text": "a" * 1_000_000}) for _ in range(4)]
+    assert results == [False] * 4

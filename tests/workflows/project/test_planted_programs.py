@@ -83,6 +83,7 @@ def test_a_program_may_not_start_in_a_write_root(tmp_path: Path) -> None:
         ["python3", "check.py", "out/report.md"],
         ["cat", "out/report.md"],
         ["python3", "-c", "1", "out/a"],
+        ["python3", "x" * 300],
         ["timeout", "60", "cat", "out/report.md"],
         ["nice", "-n", "10", "env", "A=b", "cat", "out/report.md"],
         ["timeout", "60", "python3", "check.py", "out/report.md"],

@@ -117,7 +117,7 @@ def _apply_run_event(
         case events.RunCreated():
             _create(run, event)
         case events.RunRecovered():
-            _recover(run)
+            _recover(run, event)
         case events.RunTimeSkipped():
             _skip_time(run, event)
         case events.RunStalled():
@@ -159,8 +159,13 @@ def _find_nodes_to_resolve(run: Run) -> None:
     run.needs_resolution = frozenset(key for key, spec in specs if visits.needs_resolution(run, spec))
 
 
-def _recover(run: Run) -> None:
-    """Mark the attempts in flight as lost until `follow` decides on them; time without a driver is not counted."""
+def _recover(run: Run, event: events.RunRecovered) -> None:
+    """Mark the attempts in flight as lost until `follow` decides on them.
+
+    Time without a driver counts neither for the run nor for them: it ended with the last event before the crash.
+    """
+    for attempt in run.in_flight.values():
+        attempt.started_at = min(event.at, attempt.started_at + max(0, event.at - run.updated_at))
     if run.active_since is not None:
         run.spent.wall_ms += max(0, run.updated_at - run.active_since)
         run.active_since = None

@@ -3,7 +3,7 @@
 The library (`cel-expr-python`) parses, checks types and evaluates. What it lacks is added around it:
 
     text ── library: compile ──> serialised program ──┬── syntax_tree.read ──> tree: names, fields, cost
-                                                      └── limits.limit_ranges ──> program that is evaluated
+                                                      └── limits.rewrite ──>       program that is evaluated
 
 - It does not show its syntax tree. The serialised program does, so `syntax_tree` reads that. From the tree come the
   variables and fields an expression needs (only those are passed), unknown fields, and the estimate below.

@@ -97,6 +97,7 @@ class Expression:
                 "on data of this size it could take more time and memory than is allowed",
                 hint="use less data, or do this in a deterministic block",
             )
+        limits.begin_matching()
         try:
             result = self._program.eval(data=data)
             result_type = result.type().name().partition("<")[0]
@@ -193,7 +194,7 @@ def _compile(text: str, types: _Types, shapes: _Shapes) -> Expression:
         _tree=tree,
         _may_multiply=limits.may_multiply(tree),
         _is_typed=any(cel_type != _DYNAMIC for name, cel_type in types if name in names),
-        _program=environment.deserialize(limits.limit_ranges(checked_bytes)),
+        _program=environment.deserialize(limits.rewrite(checked_bytes)),
     )
 
 
@@ -243,14 +244,14 @@ def _environment(types: _Types) -> _Environment:
         cel.Overload("range_list", any_list, [any_list], impl=limits.check_list_range),
         cel.Overload("range_map", any_list, [any_map], impl=limits.check_map_range),
     ]
+    match = cel.Overload("match_text", cel.Type.BOOL, [cel.Type.STRING, cel.Type.STRING], impl=limits.match)
+    functions = [cel.FunctionDecl(limits.RANGE_FUNCTION, ranges), cel.FunctionDecl(limits.MATCH_FUNCTION, [match])]
     # The extension for optional values is left out: converting one inside a list or map crashes the process (0.1.3).
     extensions = [ext_strings.ExtStrings(), ext_math.ExtMath(), ext_bindings.ExtBindings()]
     variables = {name: cel.Type(signature) for name, signature in types}
     return cast(
         _Environment,
-        cel.NewEnv(
-            variables=variables, extensions=extensions, functions=[cel.FunctionDecl(limits.RANGE_FUNCTION, ranges)]
-        ),
+        cel.NewEnv(variables=variables, extensions=extensions, functions=functions),
     )
 
 

@@ -5,8 +5,10 @@ The library stops after 10,000 iterations, but it bounds neither memory nor the 
 - `s.replace('', s)` squares a text, and chained `map`s multiply one. So before such an expression is evaluated, its
   tree is walked over the *sizes* of its data (`estimate_bytes`), which takes a few steps per node, and an evaluation
   that could touch more than `MAX_BYTES` is refused.
+- Its `matches` holds the process for as long as a pattern takes, and a pattern may be data. So `rewrite` makes it a
+  function of ours, which bounds the work of all matches of one evaluation (`values.regex`).
 - It copies the list that a `map` macro builds once for each item, and iterates a map in the order of its hash table,
-  which differs between processes. So `limit_ranges` rewrites the program: what a macro ranges over is wrapped in a
+  which differs between processes. So `rewrite` wraps what a macro ranges over in a
   function of ours that counts the items and returns a map's keys in order. Authors cannot write the function's name.
 """
 
@@ -14,12 +16,15 @@ from __future__ import annotations
 
 import itertools
 import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 import orjson
 
+from openskelo import errors
 from openskelo.structs import frozen
+from openskelo.values import regex
 from openskelo.values.cel import syntax_tree
 from openskelo.values.cel.syntax_tree import ExprField
 
@@ -29,6 +34,8 @@ MAX_BYTES = 128 * 1024 * 1024
 MAX_ITEMS = 1000
 #: The function that every range of a comprehension is wrapped in.
 RANGE_FUNCTION = "@range"
+#: The function that replaces `matches`.
+MATCH_FUNCTION = "@matches"
 
 # With fewer variables in its text, an expression that never multiplies cannot copy enough to matter; one that adds or
 # collects values can do so with fewer.
@@ -39,9 +46,18 @@ _FIRST_NEW_ID = 1_000_000
 _UNKNOWN = object()
 
 
-def limit_ranges(serialised: bytes) -> bytes:
-    """Return the serialised expression with every range of a comprehension wrapped in `RANGE_FUNCTION`."""
-    limiter = _RangeLimiter()
+class _Matching(threading.local):
+    """The work that the matches of the evaluation in this thread have taken."""
+
+    work = 0
+
+
+_matching = _Matching()
+
+
+def rewrite(serialised: bytes) -> bytes:
+    """Return the serialised expression with the functions of this module in place of the library's."""
+    limiter = _Rewriter()
     return syntax_tree.rewrite(serialised, {2: lambda checked: syntax_tree.rewrite(checked, {4: limiter.expression})})
 
 
@@ -58,18 +74,39 @@ def check_map_range(items: Mapping[object, object]) -> list[object]:
     return sorted(items, key=lambda key: (type(key).__name__, cast(str, key)))
 
 
+def begin_matching() -> None:
+    """Let the matches of the evaluation that begins in this thread take `regex.MAX_WORK` together."""
+    _matching.work = 0
+
+
+def match(text: str, pattern: str) -> bool:
+    """True if `pattern` occurs in `text`; raise ValueError if it is none, or if the evaluation matches too much."""
+    try:
+        compiled = regex.compile(pattern)
+        _matching.work += compiled.work(text)
+        if _matching.work > regex.MAX_WORK:
+            raise ValueError("its patterns are matched against more text than is allowed")
+        return compiled.search(text)
+    except errors.InvalidInput as error:
+        raise ValueError(error.message) from None
+
+
 def _check_count(items: int) -> None:
     if items > MAX_ITEMS:
         raise ValueError(f"it ranges over {items} items, more than {MAX_ITEMS}")
 
 
-class _RangeLimiter:
+class _Rewriter:
     """Rewrites serialised `Expr` messages, kind by kind; the numbers are the fields that hold expressions."""
 
     def __init__(self) -> None:
         self._new_ids = itertools.count(_FIRST_NEW_ID)
 
     def expression(self, data: bytes) -> bytes:
+        call = syntax_tree.decode(syntax_tree.first_bytes(syntax_tree.decode(data), ExprField.CALL))
+        if syntax_tree.first_text(call, 2) == "matches":
+            operands = [*syntax_tree.all_bytes(call, 1), *syntax_tree.all_bytes(call, 3)]
+            return self._new_call(MATCH_FUNCTION, [self.expression(operand) for operand in operands])
         rewriters: dict[int, Callable[[bytes], bytes]] = {
             ExprField.SELECT: self._select,
             ExprField.CALL: self._call,
@@ -102,8 +139,11 @@ class _RangeLimiter:
         if any(field.number == ExprField.LIST for field in syntax_tree.decode(rewritten)):
             # A list literal is short and in order by itself. It is also what `cel.bind` expands to.
             return rewritten
-        function = syntax_tree.bytes_field(2, RANGE_FUNCTION.encode())
-        call = syntax_tree.encode([function, syntax_tree.bytes_field(3, rewritten)])
+        return self._new_call(RANGE_FUNCTION, [rewritten])
+
+    def _new_call(self, function: str, arguments: Sequence[bytes]) -> bytes:
+        name = syntax_tree.bytes_field(2, function.encode())
+        call = syntax_tree.encode([name, *(syntax_tree.bytes_field(3, argument) for argument in arguments)])
         node_id = syntax_tree.integer_field(ExprField.ID, next(self._new_ids))
         return syntax_tree.encode([node_id, syntax_tree.bytes_field(ExprField.CALL, call)])
 

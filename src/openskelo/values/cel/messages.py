@@ -99,7 +99,7 @@ def simplify(message: str) -> str:
     no_value = _NO_VALUE.search(message)
     if no_value:
         return f"{no_value[1]!r} has no value here"
-    return shorten(_EXPECTED_TOKENS.sub("", _STATUS.sub("", message)), 300)
+    return shorten(_EXPECTED_TOKENS.sub("", _STATUS.sub("", message)).replace("@matches(", "matches("), 300)
 
 
 def suggest_name(name: str, names: Collection[str]) -> str:
