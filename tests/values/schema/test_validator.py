@@ -230,3 +230,26 @@ print(sorted({"cel_expr_python", "jsonschema_rs", "re2", "rfc8785"} & set(sys.mo
 def test_the_module_loads_no_engine_before_it_is_used() -> None:
     done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+TOO_LARGE: list[tuple[dict[str, Json], Json]] = [
+    ({"patternProperties": {f"^{n}x": {} for n in range(1900)}}, {str(n): 1 for n in range(300_000)}),
+    ({"items": {"allOf": [{"type": "integer"}] * 1900}}, [1] * 300_000),
+    ({"items": {"dependentRequired": {str(n): ["a"] for n in range(1900)}}}, [{"a": 1}] * 100_000),
+]
+
+
+# Found by an attacker: a viewer who had the server validate such a document stopped it for half a minute.
+@pytest.mark.parametrize(("definition", "value"), TOO_LARGE)
+def test_a_value_that_would_be_checked_for_minutes_is_not_valid(definition: dict[str, Json], value: Json) -> None:
+    compiled = validator.compile(definition)
+    assert compiled.is_valid(value) is False
+    assert [found.message for found in compiled.check(value)] == ["the value is too large to be checked by this schema"]
+    small = dict(list(value.items())[:9]) if isinstance(value, dict) else cast("list[Json]", value)[:9]
+    assert (compiled.is_valid(small), compiled.check(small)) == (True, ())
+
+
+def test_more_patterns_than_any_value_should_be_checked_against_are_no_schema() -> None:
+    with pytest.raises(errors.InvalidInput) as caught:
+        validator.compile({"patternProperties": {f"^{n}x": {} for n in range(12_000)}})
+    assert caught.value.code == "SCHEMA_INVALID"

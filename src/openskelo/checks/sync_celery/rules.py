@@ -114,6 +114,9 @@ _ALIASES: Mapping[str, str] = {
     "gevent.pool.Group": "gevent.pool.Pool",
     "eventlet.greenpool.GreenPool": "eventlet.GreenPool",
     "celery.app.task": "celery",
+    "celery.canvas": "celery",
+    "@task.s().set()": "@task.s()",
+    "@task.s().clone()": "@task.s()",
     "celery.app.base": "celery",
     "celery.task.Task": "celery.Task",
     "celery.local": "celery",
@@ -368,6 +371,9 @@ CALLBACKS: Mapping[str, tuple[int | None, str]] = {
         for call in ("map", "apply", "starmap", "imap", "apply_async", "map_async", "starmap_async", "imap_unordered")
     },
 }
+
+#: They make one signature of those that they are given, of a task each.
+JOINS_SIGNATURES = frozenset({"celery.group", "celery.chain", "celery.chord"})
 
 #: Objects that are waited for at the end of a `with` statement.
 WAITS_AT_EXIT = frozenset({_POOL, _THREADS, "subprocess.Popen()"})

@@ -8,6 +8,8 @@ it does not bound is bounded here before a schema is compiled, because a schema 
 - References can multiply. A definition that refers twice to the next one, which refers twice to the next, costs 2**n
   checks for n definitions, on any value. Only keywords that apply to the same value count (`$ref`, `allOf`, `if`, …):
   what goes into a part of the value is bounded by the value. See `_CheckCounter`.
+- The parts of a large value, times the checks of each, take minutes, in which no other thread of the process works:
+  thousands of `patternProperties` over as many thousand keys. So such a value is not valid. See `Schema._is_too_large`.
 - Whether a value is valid takes linear time, but listing what is wrong tries every path through a schema that refers
   back to itself. So for a deep value of a recursive schema only "invalid" is reported. See `_count_recursions`.
 """
@@ -43,6 +45,10 @@ _MAX_MESSAGE = 500
 _MAX_RECURSION = 4096
 #: How many times one place of a value may be checked.
 _MAX_CHECKS = 10_000
+#: How many checks the parts of a value may take together: a few seconds at worst.
+_MAX_WORK = 1 << 30
+#: With fewer checks for each part no value that a request can hold takes too many.
+_FEW_CHECKS = 64
 #: How many references may follow each other.
 _MAX_CHAIN = 200
 
@@ -50,6 +56,9 @@ _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 # Keywords that apply one schema, or a list of schemas, to the same value.
 _ONE_SCHEMA = ("not", "if", "then", "else")
 _SCHEMA_LISTS = ("allOf", "anyOf", "oneOf")
+# Keywords all of whose entries are compared with each object, or with each of its keys.
+_ENTRIES = ("patternProperties", "dependentRequired")
+_ENTRY_CHECKS = 5  # as many as a schema with one keyword counts
 
 
 @frozen
@@ -88,10 +97,20 @@ class Schema:
     digest: str
     _validator: _Validator
     _recursions: int
+    #: How often one part of a value is checked at most.
+    _checks: int
 
     def is_valid(self, value: Json) -> bool:
         """True if `value`, in plain lists and dicts, is valid."""
-        return self._validator.is_valid(value)
+        return not self._is_too_large(value) and self._validator.is_valid(value)
+
+    def _is_too_large(self, value: Json) -> bool:
+        """True if checking the parts of `value` could take more than `_MAX_WORK`; TypeError if it is not plain JSON."""
+        if self._checks <= _FEW_CHECKS:
+            return False
+        data = orjson.dumps(value)
+        parts = 1 + sum(map(data.count, (b",", b":", b"[", b"{")))  # those in texts are counted, too
+        return parts * self._checks > _MAX_WORK
 
     def check(self, value: Json) -> tuple[Violation, ...]:
         """Return the violations of `value`, at most 20; an empty tuple when it is valid.
@@ -99,13 +118,15 @@ class Schema:
         Raise `InvalidInput` with a code of `canonical.admit` when `value` is not JSON at all.
         """
         try:
-            if self._validator.is_valid(value):
-                return ()
-        except ValueError:
+            is_valid = self.is_valid(value)
+        except (ValueError, TypeError):
             # Not in plain lists and dicts, or not JSON: `admit` converts it or raises.
             value = canonical.admit(value)
-            if self._validator.is_valid(value):
-                return ()
+            is_valid = self.is_valid(value)
+        if is_valid:
+            return ()
+        if self._is_too_large(value):
+            return (Violation(path="", message="the value is too large to be checked by this schema"),)
         if self._recursions > 1 and self._recursions ** _depth(value) > _MAX_RECURSION:
             return (
                 Violation(path="", message="the value does not match the schema; it nests too deeply to say where"),
@@ -201,6 +222,7 @@ def _compile(data: bytes) -> Schema:
         digest=canonical.digest_bytes(data),
         _validator=cast(_Validator, validator),
         _recursions=_count_recursions(schema),
+        _checks=_count_checks(schema),
     )
 
 
@@ -228,11 +250,15 @@ def _reference_problem(schema: object) -> str | None:
         for reference in _references(part):
             if reference not in targets:
                 return f"$ref {reference!r} is not in the schema itself (write '#/$defs/name' or '#anchor')"
-    counter = _CheckCounter(targets)
-    for part in _all_schemas(schema):
-        if counter.count(part) > _MAX_CHECKS:
-            return f"its references multiply: one value could be checked more than {_MAX_CHECKS} times"
+    if _count_checks(schema) > _MAX_CHECKS:
+        return f"its references multiply: one value could be checked more than {_MAX_CHECKS} times"
     return None
+
+
+def _count_checks(schema: object) -> int:
+    """Return how often one part of a value is checked at most, or something above `_MAX_CHECKS`."""
+    counter = _CheckCounter(dict(_reference_targets(schema)))
+    return max(map(counter.count, _all_schemas(schema)), default=1)
 
 
 class _CheckCounter:
@@ -256,6 +282,10 @@ class _CheckCounter:
         total = 1
         for other in self._schemas_of_same_value(cast("Mapping[str, object]", schema)):
             total = min(total + self.count(other), _MAX_CHECKS + 1)
+        for keyword in _ENTRIES:
+            entries = cast("Mapping[str, object]", schema).get(keyword)
+            if isinstance(entries, Mapping):
+                total = min(total + _ENTRY_CHECKS * len(cast("Mapping[str, object]", entries)), _MAX_CHECKS + 1)
         self._path.discard(identity)
         self._counts[identity] = total
         return total

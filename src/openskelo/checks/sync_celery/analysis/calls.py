@@ -87,12 +87,20 @@ def _call_external(
         for values in arguments.positional:
             consume(reading, values)
     _call_back(reading, path, arguments, node, depth)
+    if path in rules.JOINS_SIGNATURES and (signatures := signatures_in(av.join(arguments.positional))):
+        return signatures
     if path in rules.RETURNS_ARGUMENT and arguments.positional:
         return _as_list(path, arguments.positional[0])
     if path.endswith(".enter_context") and arguments.positional:
         return enter(reading, arguments.positional[0])
     result = av.External(rules.canonical(f"{path}()"), end_of(node), limited, function.for_types)
     return frozenset({result})
+
+
+def signatures_in(values: av.Values) -> av.Values:
+    """Return the signatures of tasks of this file among these values, also in lists."""
+    listed = av.elements_of(frozenset(value for value in values if isinstance(value, av.Items)))
+    return frozenset(value for value in values | listed if isinstance(value, av.External) and value.path == "@task.s()")
 
 
 def _bound(function: av.External, arguments: Arguments) -> tuple[av.External, Arguments]:

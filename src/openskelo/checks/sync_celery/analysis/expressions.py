@@ -85,7 +85,7 @@ def _name(reading: Reading, node: ast.Name) -> av.Values:
         return values
     stars = reading.module.star_imports
     if stars and node.id not in _BUILTINS:
-        return av.join(reading.external(f"{module}.{node.id}") for module in stars)
+        return av.join(attributes.attribute_of(reading, reading.external(module), node.id, node) for module in stars)
     return frozenset({av.External(f"builtins.{node.id}")}) if node.id in _BUILTINS else av.UNKNOWN
 
 
@@ -161,6 +161,8 @@ def _binary(reading: Reading, node: ast.BinOp) -> av.Values:
     lists = [value for part in values for value in part if isinstance(value, av.Items)]
     if lists and isinstance(node.op, ast.Add):
         return av.items([av.elements_of(part) for part in values], exact=False)
+    if isinstance(node.op, ast.BitOr) and (signatures := calls.signatures_in(av.join(values))):
+        return signatures
     if isinstance(node.op, ast.BitOr) and len(values) == 2:
         return containers.updated(values[0], values[1]) or av.UNKNOWN
     return av.UNKNOWN

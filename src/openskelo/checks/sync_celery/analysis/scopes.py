@@ -1,7 +1,8 @@
 """Scopes: which names a module, class or function binds, and what they stand for.
 
 In the code that runs, a name stands for what was assigned last (`names`). A function
-runs later: for it, a name of an enclosing scope stands for all that is ever assigned to it (`bindings`).
+runs later: for it, a name of an enclosing scope stands for all that is ever assigned to it (`bindings`). So does a name
+that a function in the scope assigns by `global` or `nonlocal`, as nobody knows when it is called.
 """
 
 from __future__ import annotations
@@ -88,6 +89,8 @@ class Scope:
     outer_names: frozenset[str] = frozenset()
     global_names: frozenset[str] = frozenset()
     bindings: Bindings = field(default_factory=Bindings)
+    #: The names that functions in this scope assign (`global`, `nonlocal`).
+    assigned_from_inside: set[str] = field(default_factory=set[str])
     names: Names | None = None
     #: The place of each name in `names`.
     numbers: dict[str, int] = field(default_factory=dict[str, int])
@@ -112,18 +115,20 @@ class Scope:
             owner = self.module()
         elif name in self.outer_names:
             owner = next((scope for scope in self._enclosing() if name in scope.local_names), self)
+        if owner is not self:
+            owner.assigned_from_inside.add(name)
         owner.bindings.add(name, id(place), values)
         if self.names is not None:
             self.names = self.names.set(name, values)
 
     def find(self, name: str) -> av.Values | None:
         """Return what a name stands for here; None if no scope binds it."""
-        if self.names is not None and (values := self.names.get(name)) is not None:
+        if (values := self.at_this_point(name)) is not None:
             return values
         if self.kind == "function" and name in self.local_names:
             return av.UNKNOWN  # not assigned on the way to here
         for scope in self._enclosing():
-            if scope.names is not None and (values := scope.names.get(name)) is not None:
+            if (values := scope.at_this_point(name)) is not None:
                 return values
             if name in scope.bindings and not (name in self.global_names and scope.parent is not None):
                 return scope.bindings.values(name)
@@ -132,6 +137,14 @@ class Scope:
         if name in self.bindings:
             return self.bindings.values(name)
         return None
+
+    def at_this_point(self, name: str) -> av.Values | None:
+        """Return what the code of this scope has assigned to a name so far; None if it does not run, or has not."""
+        values = None if self.names is None else self.names.get(name)
+        if values is None or name not in self.assigned_from_inside:
+            return values
+        assigned = self.bindings.values(name)
+        return assigned if av.may_be_none(values) else av.without_none(assigned)  # a test may have excluded None
 
     def _enclosing(self) -> Iterator[Scope]:
         scope = self.parent

@@ -166,10 +166,11 @@ def _for_type_checker(reading: Reading, node: ast.expr, values: av.Values) -> bo
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
         parts = [_for_type_checker(reading, part, evaluate(reading, part)) for part in node.values]
         return True if True in parts else None
-    if any(isinstance(value, av.External) and value.path in _TYPE_CHECKING for value in values):
-        return True
+    others = {value for value in values if not (isinstance(value, av.External) and value.path in _TYPE_CHECKING)}
+    if others - av.constant(False):
+        return None
     is_named_so = isinstance(node, ast.Name) and node.id == "TYPE_CHECKING"
-    return True if is_named_so and values == av.constant(False) else None
+    return True if is_named_so or len(others) < len(values) else None
 
 
 def _loop(reading: Reading, node: ast.For | ast.AsyncFor | ast.While) -> bool:
