@@ -306,7 +306,7 @@ def _clock(at: object) -> str:
 
 
 def _moment(at: object) -> datetime | None:
-    """Return the `ts` of an envelope in local time; None if there is none (ValueError)."""
+    """Return the `ts` of an envelope, or None, in local time (ValueError)."""
     if isinstance(at, str):
         return datetime.fromisoformat(at).astimezone()
     if isinstance(at, int):
