@@ -72,6 +72,19 @@ def test_in_a_pipe_each_call_is_a_line_and_the_run_waits(root: Path) -> None:
     ]
 
 
+def test_a_run_that_waits_for_an_answer_goes_on_with_it_and_nothing_has_died(root: Path) -> None:
+    assert _skelo(root, "run", "agent.yaml").returncode == 3
+    waiting = _skelo(root, "events", "last").stdout
+    assert "interrupted (suspended)" in waiting
+    answered = _skelo(root, "approve", "last", "--for", "run")
+    assert answered.returncode == 0, answered.stderr
+    lines = [line.split("work", 1)[1].strip() for line in answered.stderr.splitlines() if " work " in line]
+    assert lines[0].startswith("approved for this run by ")
+    assert lines[1] == "started (attempt 2)"
+    events = _skelo(root, "events", "last").stdout
+    assert [word for word in ("recovered", "crash", "paused") if word in events] == []
+
+
 def test_what_was_changed_is_told_in_both_forms(root: Path) -> None:
     (root / "agent.yaml").write_text(yaml.safe_dump(dict(repository.block("@write new.txt one\\n", "@say Done."))))
     assert _skelo(root, "run", "agent.yaml").returncode == 0

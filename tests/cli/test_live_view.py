@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from rich import console
@@ -182,3 +183,10 @@ def test_a_call_of_an_agent_is_one_line(capsys: pytest.CaptureFixture[str]) -> N
         "Bash curl x: denied, the project denies it",
         "Bash git push: denied, ada has denied it",
     ]
+
+
+def test_the_time_in_the_last_line_begins_with_the_first_shown_event(shown: run_view.Live) -> None:
+    an_hour_ago = datetime.now(UTC) - timedelta(hours=1)
+    shown.show({"type": "approval.resolved", "ts": an_hour_ago.isoformat(), "data": {"node": "edit"}})
+    shown.show({"type": "attempt.started", "ts": datetime.now(UTC).isoformat(), "data": {"node": "draft"}})
+    assert "0 of 2 done, 1 h" in _drawn(shown)

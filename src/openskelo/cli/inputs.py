@@ -274,7 +274,7 @@ _EDITORS = ("editor", "nano", "vi")
 
 
 def _find_editor() -> list[str]:
-    """Return the command of the user's editor. Raise InvalidInput if there is none."""
+    """Return the command of the user's editor. Raise InvalidInput without one."""
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or next(filter(shutil.which, _EDITORS), "")
     try:
         words = shlex.split(command)

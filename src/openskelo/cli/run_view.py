@@ -8,7 +8,7 @@ import itertools
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Protocol
 
 from rich import console, table, text
@@ -298,14 +298,20 @@ def _work_ms(data: JsonObject) -> int | None:
 
 
 def _clock(at: object) -> str:
+    try:
+        moment = _moment(at)
+    except ValueError:
+        return str(at)
+    return "" if moment is None else moment.strftime("%H:%M:%S")
+
+
+def _moment(at: object) -> datetime | None:
+    """Return the `ts` of an envelope, or None, in local time (ValueError)."""
     if isinstance(at, str):
-        try:
-            return datetime.fromisoformat(at).astimezone().strftime("%H:%M:%S")
-        except ValueError:
-            return at
+        return datetime.fromisoformat(at).astimezone()
     if isinstance(at, int):
-        return datetime.fromtimestamp(at / 1000).astimezone().strftime("%H:%M:%S")
-    return ""
+        return datetime.fromtimestamp(at / 1000).astimezone()
+    return None
 
 
 # -- the live view ----------------------------------------------------------------------------------------------------
@@ -354,13 +360,14 @@ class Live:
         self._rows = {key: _row(node) for key, node in nodes.items()}
         self._calls = CallLines()
         self._console = console.Console(file=sys.stderr, highlight=False)
-        self._started = time.monotonic()
+        self._first: datetime | None = None  # when the first of the shown events happened
         self._held: list[text.Text] | None = None  # messages that wait while the user is asked something
         self._live = self._open()
 
     def show(self, envelope: JsonObject) -> None:
         data = data_of(envelope)
         kind = str(envelope.get("type"))
+        self._first = self._first or _moment(envelope.get("ts"))
         row = self._rows.get(str(data.get("node")))
         if row is not None:
             _apply(row, kind, data)
@@ -423,11 +430,15 @@ class Live:
             grid.add_column(no_wrap=True, overflow="ellipsis", width=size)
         for key in shown_keys:
             grid.add_row(*itertools.islice(self._cells(key, self._rows[key], widths), len(widths)))
-        elapsed_text = output.duration(max(0.1, round(time.monotonic() - self._started, 1)))
+        elapsed_text = output.duration(max(0.1, round(self._elapsed(), 1)))
         total = sum(row.state in ("done", "skipped") for row in self._rows.values())
         more = f"… and {hidden_count} more. " if hidden_count else ""
         foot = text.Text(f"{more}{total} of {len(self._rows)} done, {elapsed_text}", style="dim")
         return console.Group(grid, foot)
+
+    def _elapsed(self) -> float:
+        """Return the seconds since the first of the shown events, which may have come before the view was opened."""
+        return 0.0 if self._first is None else (datetime.now(UTC) - self._first).total_seconds()
 
     def _widths(self) -> tuple[int, ...]:
         """Return the widths of the columns: sign, badge, name, attempts or items, time, and the rest for the remark.

@@ -209,7 +209,7 @@ class Hosting(Protocol):
         ...
 
     async def close(self) -> None:
-        """Stop driving and close the store. Runs that were under way can be resumed."""
+        """Stop driving and close the store. Runs that were under way can be resumed; questions stay open."""
         ...
 
 

@@ -149,12 +149,13 @@ class Engine(reader.HistoryReader):
         await self.close()
 
     async def close(self) -> None:
-        """Stop driving and close the store. Runs that were under way can be resumed."""
+        """Stop driving and close the store. Runs that were under way can be resumed; questions stay open."""
         self._driver.check_loop()
         async with contextlib.AsyncExitStack() as closing:  # all of them, even if the caller is cancelled
             closing.push_async_callback(self.store.close)
             closing.push_async_callback(self.performer.close)
             closing.push_async_callback(self._driver.stop)
+            closing.push_async_callback(self.ownership.cut_waiting_attempts)
             if self._recovering is not None:
                 closing.push_async_callback(self._recovering.stop)
 

@@ -6,7 +6,7 @@ import { paths } from "../navigation/paths";
 import { useNow } from "../live/use-now";
 import { useUnsentAnswers } from "../live/use-unsent-answers";
 import { relative } from "../model/amounts";
-import { headline, kindLabel, remainder } from "../model/approval-kinds";
+import { excerpt, headline, kindLabel } from "../model/approval-kinds";
 import type { Label } from "../model/labels";
 import { StatusBadge } from "../ui/badge";
 import { bringInSight } from "../ui/scroll-into-view";
@@ -32,7 +32,7 @@ export function ApprovalList({ listed, shown }: { listed: readonly Approval[]; s
             data-approval={one.id}
           >
             <span className="inbox-title">{headline(one)}</span>
-            <Excerpt text={remainder(one)} />
+            <Excerpt text={excerpt(one)} />
             <span className="inbox-meta muted small">
               {one.runName} · {one.node} · {relative(one.requestedAt, now)}
             </span>

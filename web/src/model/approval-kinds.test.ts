@@ -5,6 +5,7 @@ import {
   answerOf,
   choices,
   editable,
+  excerpt,
   headline,
   inOrder,
   isDiff,
@@ -38,6 +39,8 @@ test("a question has a headline, and a diff is known by its hunks", () => {
   const marked = "# Print **this** `x_1`, see [the *page*](http://x/)?\n\nmore";
   expect(headline({ prompt: marked, node: "ask" })).toBe("Print this x_1, see the page?");
   expect(remainder({ prompt: marked, node: "ask" })).toBe("more");
+  const notes = "Publish?\n\n## 1.1.0\n\n- It **works**\n";
+  expect(excerpt({ prompt: notes, node: "ask" })).toBe("1.1.0\n\nIt works");
   expect(headline({ prompt: "Is 2 * 3 * 4 = 24?", node: "ask" })).toBe("Is 2 * 3 * 4 = 24?");
   expect(isDiff("--- a\n+++ b\n@@ -1 +1,2 @@\n-x\n+y")).toBe(true);
   expect(isDiff("--- a list\n- x\n+ y")).toBe(false);

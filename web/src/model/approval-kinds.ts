@@ -138,11 +138,16 @@ export function editable(approval: Approval): JsonObject {
 
 /** The first line of the question without its Markdown, for titles, lists and notifications. */
 export function headline(approval: Pick<Approval, "prompt" | "node">): string {
-  const line = firstLine(approval)
+  const line = withoutMarks(firstLine(approval));
+  return line === "" ? approval.node : line;
+}
+
+/** A line of Markdown without its marks. */
+function withoutMarks(line: string): string {
+  return line
     .replace(/^(#{1,6}|>|[-*+])\s+/, "")
     .replace(/\[([^\]]+)\]\([^)]*\)/g, "$1")
     .replace(/(\*\*|__|`|\*)(\S|\S.*?\S)\1/g, "$2");
-  return line === "" ? approval.node : line;
 }
 
 function firstLine(approval: Pick<Approval, "prompt">): string {
@@ -154,6 +159,12 @@ function firstLine(approval: Pick<Approval, "prompt">): string {
 export function remainder(approval: Pick<Approval, "prompt" | "node">): string {
   const first = firstLine(approval);
   return approval.prompt.slice(approval.prompt.indexOf(first) + first.length).trim();
+}
+
+/** What the question says after its first line, without its Markdown, for lists. */
+export function excerpt(approval: Pick<Approval, "prompt" | "node">): string {
+  const lines = remainder(approval).split("\n");
+  return lines.map((line) => withoutMarks(line.trim())).join("\n");
 }
 
 /** Whether a text is a unified diff, to be shown as one. */

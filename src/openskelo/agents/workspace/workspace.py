@@ -305,7 +305,7 @@ def place_of(data_dir: Path, run_id: str, node: str) -> Path:
 
 
 def read(place: Path) -> Workspace | None:
-    """Return the workspace in this folder of the data dir, ready or not; None if there is none."""
+    """Return the workspace in this folder of the data dir, ready or not, or None."""
     try:
         origin = msgspec.json.decode((place / ORIGIN_FILE).read_bytes(), type=Origin)
     except (OSError, msgspec.MsgspecError):

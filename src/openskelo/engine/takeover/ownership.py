@@ -203,6 +203,14 @@ class Ownership:
         while run.mailbox:
             await run.wait_for_change()
 
+    async def cut_waiting_attempts(self) -> None:
+        """Cut the attempts whose agents wait for an answer: their questions stay open, and then they go on."""
+        for run in self._driver.runs.all():
+            for key, attempt in tuple(run.state.in_flight.items()):
+                task = run.attempts.get(key)
+                if task is not None and attempt.questions:
+                    await self._interrupt(run, task, attempt)
+
     async def _interrupt(self, run: driven_run.DrivenRun, task: attempt_task.AttemptTask, attempt: Attempt) -> None:
         await run.store_partial_result(task.key)
         task.cancel()
